@@ -1,0 +1,162 @@
+package handoff
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/condition"
+)
+
+// Step is one legal change of a register: a JSON patch of the status subresource that starts with tests of everything
+// that the step was decided from. If any of it has changed since, the API server refuses the patch as a whole.
+type Step struct {
+	// Name of the step as in the table of the contract, for logs and metrics.
+	Name string
+	// Patch is the JSON patch.
+	Patch []byte
+	// Next is the status that the step was computed to result in.
+	Next v1alpha1.StreamStatus
+}
+
+// Place gives a stream without owner to a node, at epoch 1.
+func Place(stream *v1alpha1.Stream, node string, now metav1.MicroTime) Step {
+	next := stream.Status.DeepCopy()
+	next.Node, next.Epoch, next.State = node, 1, v1alpha1.StreamOpening
+	return propose("Place", stream, next, now)
+}
+
+// Opened records that the owner opened the session at the register's epoch.
+func Opened(stream *v1alpha1.Stream, openedAt metav1.MicroTime) Step {
+	next := stream.Status.DeepCopy()
+	next.State, next.OpenedAt = v1alpha1.StreamOpen, &openedAt
+	return propose("Opened", stream, next, openedAt)
+}
+
+// Accept makes a transfer the pending one.
+func Accept(stream *v1alpha1.Stream, transfer *v1alpha1.StreamTransfer, acceptedAt metav1.MicroTime) Step {
+	next := stream.Status.DeepCopy()
+	next.PendingTransfer = &v1alpha1.PendingTransfer{
+		Name: transfer.Name, UID: transfer.UID, Source: stream.Status.Node, Target: transfer.Spec.Target,
+		Force: transfer.Spec.Force, AcceptedAt: acceptedAt,
+	}
+	return propose("Accept", stream, next, acceptedAt)
+}
+
+// RecordClosed records a clean close that no completion follows at once. Tail is the number of the closing segment.
+func RecordClosed(stream *v1alpha1.Stream, tail int64, now metav1.MicroTime) Step {
+	next := stream.Status.DeepCopy()
+	next.State, next.Tail = v1alpha1.StreamClosed, tail
+	return propose("Close", stream, next, now)
+}
+
+// Closing is what a source knows of the session that it closed. All of it is absent where it held none.
+type Closing struct {
+	// Tail is the number of the closing segment, 0 where unknown.
+	Tail int64
+	// StoppedAt and ClosedAt are when it stopped taking appends, and when all of them were in the object store.
+	StoppedAt, ClosedAt *metav1.MicroTime
+}
+
+// CompleteTransfer re-points the stream to the pending transfer's target at the next epoch, and removes the pending
+// record: the atomic step of a handoff. The stream must have a pending transfer.
+func CompleteTransfer(stream *v1alpha1.Stream, closing Closing, committedAt metav1.MicroTime) Step {
+	pending := stream.Status.PendingTransfer
+	next := stream.Status.DeepCopy()
+	next.LastTransfer = &v1alpha1.LastTransfer{
+		Name: pending.Name, UID: pending.UID, Source: pending.Source, Target: pending.Target,
+		ClosedEpoch: stream.Status.Epoch, Tail: closing.Tail,
+		AcceptedAt: pending.AcceptedAt, StoppedAt: closing.StoppedAt, ClosedAt: closing.ClosedAt, CommittedAt: committedAt,
+	}
+	next.Node, next.Epoch, next.State = pending.Target, stream.Status.Epoch+1, v1alpha1.StreamOpening
+	next.PendingTransfer, next.OpenedAt, next.Tail = nil, nil, 0
+	return propose("Complete", stream, next, committedAt)
+}
+
+// ReopenAt raises the epoch at the same owner.
+func ReopenAt(stream *v1alpha1.Stream, epoch int64, now metav1.MicroTime) Step {
+	next := stream.Status.DeepCopy()
+	next.Epoch, next.State, next.OpenedAt = epoch, v1alpha1.StreamOpening, nil
+	return propose("Reopen", stream, next, now)
+}
+
+// Withdraw removes the pending record; the source goes on.
+func Withdraw(stream *v1alpha1.Stream, now metav1.MicroTime) Step {
+	next := stream.Status.DeepCopy()
+	next.PendingTransfer = nil
+	return propose("Withdraw", stream, next, now)
+}
+
+// operation is one operation of a JSON patch (RFC 6902).
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// propose builds the patch from the stream's status to next. It tests the object's identity and the whole core of the
+// register (owner, epoch, state, pending transfer), which contains what each step's table row names under "allowed
+// when", so that a step holds only on exactly the register that it was decided from.
+func propose(name string, stream *v1alpha1.Stream, next *v1alpha1.StreamStatus, now metav1.MicroTime) Step {
+	old := &stream.Status
+	next.ObservedGeneration = stream.Generation
+	next.Conditions = condition.Merge(old.Conditions, stream.Generation, metav1.NewTime(now.Truncate(time.Second)), condition.OfStream(next)...)
+	operations := append(tests(stream), replacements(next)...)
+	patch, err := json.Marshal(operations)
+	if err != nil {
+		panic(fmt.Sprintf("encoding the patch of step %s: %v", name, err)) // plain strings, numbers and times
+	}
+	return Step{Name: name, Patch: patch, Next: *next}
+}
+
+func tests(stream *v1alpha1.Stream) []operation {
+	old := &stream.Status
+	operations := []operation{
+		{"test", "/metadata/uid", stream.UID},
+		{"test", "/status/node", old.Node},
+		{"test", "/status/epoch", old.Epoch},
+		{"test", "/status/state", orNull(old.State)},
+	}
+	// A test of an absent member with null holds; a path through an absent member would be an error of its own kind.
+	if old.PendingTransfer == nil {
+		return append(operations, operation{"test", "/status/pendingTransfer", nil})
+	}
+	return append(operations, operation{"test", "/status/pendingTransfer/uid", old.PendingTransfer.UID})
+}
+
+// replacements sets every member of the register to its value in next. Setting all of them keeps one rule for all
+// steps, and is safe since tests hold for everything that a step of somebody else could have changed.
+func replacements(next *v1alpha1.StreamStatus) []operation {
+	operations := []operation{
+		{"add", "/status/observedGeneration", next.ObservedGeneration},
+		{"add", "/status/node", next.Node},
+		{"add", "/status/epoch", next.Epoch},
+		{"add", "/status/state", next.State},
+		{"add", "/status/conditions", next.Conditions},
+	}
+	operations = append(operations, addOrRemove("/status/tail", next.Tail, next.Tail == 0)...)
+	operations = append(operations, addOrRemove("/status/openedAt", next.OpenedAt, next.OpenedAt == nil)...)
+	operations = append(operations, addOrRemove("/status/pendingTransfer", next.PendingTransfer, next.PendingTransfer == nil)...)
+	if next.LastTransfer != nil {
+		operations = append(operations, operation{"add", "/status/lastTransfer", next.LastTransfer})
+	}
+	return operations
+}
+
+// addOrRemove sets a member, or removes it. A member that is not there cannot be removed, hence the add before it.
+func addOrRemove(path string, value any, absent bool) []operation {
+	if !absent {
+		return []operation{{"add", path, value}}
+	}
+	return []operation{{"add", path, nil}, {Op: "remove", Path: path}}
+}
+
+func orNull(state v1alpha1.StreamState) any {
+	if state == "" {
+		return nil
+	}
+	return state
+}
