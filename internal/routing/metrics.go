@@ -1,0 +1,51 @@
+package routing
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Results of a parked request, as the label "result" of the metric says them.
+const (
+	parkedServed  = "served"
+	parkedSentOn  = "sent_on"
+	parkedTimeout = "timeout"
+	parkedGone    = "client_gone"
+	parkedOther   = "other"
+)
+
+// Metrics count what a node's front decides.
+type Metrics struct {
+	parkedNow prometheus.GaugeFunc
+	bodyBytes prometheus.GaugeFunc
+	parked    *prometheus.CounterVec
+	sentOn    *prometheus.CounterVec
+	refused   *prometheus.CounterVec
+}
+
+func newMetrics(parking *Parking, bodies *Bodies) *Metrics {
+	return &Metrics{
+		parkedNow: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "streamshift_node_parked_requests",
+			Help: "Requests that wait at this node until a stream can be served or its owner is known.",
+		}, func() float64 { n, _ := parking.Count(); return float64(n) }),
+		bodyBytes: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "streamshift_node_body_bytes",
+			Help: "Bytes of request bodies in memory.",
+		}, func() float64 { return float64(bodies.Used()) }),
+		parked: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "streamshift_node_parked_requests_total",
+			Help: "Requests that waited, by how their waiting ended.",
+		}, []string{"result"}),
+		sentOn: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "streamshift_node_sent_on_requests_total",
+			Help: "Requests that were answered with another node: moved (409), elsewhere (307), loop (421).",
+		}, []string{"answer"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "streamshift_node_refused_requests_total",
+			Help: "Requests that were refused at a limit: stream_parking, parking, body, bodies; or unavailable.",
+		}, []string{"limit"}),
+	}
+}
+
+// Collectors returns what a registry is to be given.
+func (m *Metrics) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.parkedNow, m.bodyBytes, m.parked, m.sentOn, m.refused}
+}

@@ -1,0 +1,87 @@
+package routing
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/streamshift/streamshift/internal/durablestreams"
+)
+
+// wait parks the request until the view changes. It returns false where it answered the request instead: the park time
+// is over, there is no room to wait, or the client is gone.
+func (n *Node) wait(q *request, v view, reason string) bool {
+	select {
+	case <-v.changed: // while it was served: no need of a place
+		return true
+	default:
+	}
+	if q.leave == nil && !n.enter(q) {
+		return false
+	}
+	left := q.deadline.Sub(n.cfg.Now())
+	pause := left
+	if v.again > 0 {
+		pause = min(pause, v.again)
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-v.changed:
+		return true
+	case <-q.r.Context().Done():
+		// Without an answer the server would say 200.
+		q.leaveParking(parkedGone)
+		durablestreams.WriteProblem(q.w, UnavailableProblem("the connection ends"))
+		return false
+	case <-timer.C:
+	}
+	if pause < left {
+		return true
+	}
+	q.leaveParking(parkedTimeout)
+	at := location{node: v.situation.Owner, role: RoleOwner, epoch: v.situation.Epoch, uid: v.situation.UID}
+	n.refuse(q, "unavailable", routingProblem(AnswerUnavailable, http.StatusServiceUnavailable, ProblemStreamUnavailable,
+		"The request was not applied, please repeat it: "+reason+".", at))
+	return false
+}
+
+// enter takes a place in the parking, or refuses the request. The body of an append is read first: left on the
+// connection it would hold up requests for other streams.
+func (n *Node) enter(q *request) bool {
+	var held int64
+	switch {
+	case q.create != nil:
+		held = q.r.ContentLength
+	case q.r.Method == http.MethodPost:
+		body, release, err := n.cfg.Bodies.Read(q.w, q.r)
+		if err != nil {
+			n.refuse(q, "body", BodyProblem(err))
+			return false
+		}
+		q.release()
+		q.r, q.release = withBody(q.r, body), release
+		held = int64(len(body))
+	}
+	leave, err := n.parking.Enter(q.stream, held)
+	if err != nil {
+		limit := "parking"
+		if errors.Is(err, ErrStreamParkingFull) {
+			limit = "stream_parking"
+		}
+		n.refuse(q, limit, FullProblem(err))
+		return false
+	}
+	q.leave = func(result string) {
+		leave()
+		n.metrics.parked.WithLabelValues(result).Inc()
+	}
+	return true
+}
+
+func (q *request) leaveParking(result string) {
+	if q.leave != nil {
+		q.leave(result)
+		q.leave = nil
+	}
+}
