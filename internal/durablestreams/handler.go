@@ -101,7 +101,15 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, s Stream) error 
 		WriteProblem(w, MethodNotAllowed(r.Method))
 		return nil
 	}
-	if !s.Log.Info().Created || h.expired(s) {
+	if !s.Log.Info().Created {
+		// Said by a session that has ended it means nothing: another owner may have created the stream since.
+		if _, err := h.readTail(r.Context(), s); err != nil {
+			return h.refuseRead(w, r, s, err)
+		}
+		WriteProblem(w, NotFound())
+		return nil
+	}
+	if h.expired(s) {
 		WriteProblem(w, NotFound())
 		return nil
 	}
@@ -122,13 +130,16 @@ func (h *Handler) expired(s Stream) bool {
 }
 
 // serveHead answers with the stream's metadata. It is no access: it does not slide the TTL.
-func (h *Handler) serveHead(w http.ResponseWriter, _ *http.Request, s Stream) error {
-	info := s.Log.Info()
+func (h *Handler) serveHead(w http.ResponseWriter, r *http.Request, s Stream) error {
+	b, err := h.readTail(r.Context(), s)
+	if err != nil {
+		return h.refuseRead(w, r, s, err)
+	}
 	header := w.Header()
 	header.Set("Content-Type", s.Settings.ContentType)
 	header.Set("Cache-Control", cacheNever)
-	header.Set(headerNextOffset, FormatOffset(info.Tail))
-	if info.StreamClosed {
+	header.Set(headerNextOffset, FormatOffset(b.Tail))
+	if b.StreamClosed {
 		header.Set(headerStreamClosed, "true")
 	}
 	if s.Settings.TTL != nil {

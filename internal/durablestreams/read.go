@@ -29,16 +29,12 @@ func (h *Handler) serveRead(w http.ResponseWriter, r *http.Request, s Stream) er
 		return h.serveEvents(w, r, s, q, from)
 	case catchUp:
 	}
+	if q.start == startTail {
+		return h.serveTail(w, r, s)
+	}
 	b, err := h.read(r.Context(), s, from, h.limits.ReadBytes)
 	if err != nil {
 		return h.refuseRead(w, r, s, err)
-	}
-	if q.start == startTail {
-		// Nothing of the stream, and nothing to be cached: the answer is where the tail is now.
-		b = engine.Batch{From: b.Tail, Next: b.Tail, Tail: b.Tail, StreamClosed: b.StreamClosed}
-		w.Header().Set("Cache-Control", cacheNever)
-		h.writeBatch(w, s, b)
-		return nil
 	}
 	h.setCaching(w.Header(), s, b)
 	w.Header().Set(headerCursor, formatCursor(nextCursor(h.clock(), q.cursor, h.jitter)))
@@ -47,6 +43,17 @@ func (h *Handler) serveRead(w http.ResponseWriter, r *http.Request, s Stream) er
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
+	h.writeBatch(w, s, b)
+	return nil
+}
+
+// serveTail answers a read of nothing, which tells where the tail is now.
+func (h *Handler) serveTail(w http.ResponseWriter, r *http.Request, s Stream) error {
+	b, err := h.readTail(r.Context(), s)
+	if err != nil {
+		return h.refuseRead(w, r, s, err)
+	}
+	w.Header().Set("Cache-Control", cacheNever)
 	h.writeBatch(w, s, b)
 	return nil
 }
@@ -93,6 +100,16 @@ func (h *Handler) read(ctx context.Context, s Stream, from engine.Offset, maxByt
 	ctx, cancel := context.WithTimeout(ctx, h.limits.ReadTimeout)
 	defer cancel()
 	return s.Log.Read(ctx, from, maxBytes)
+}
+
+// readTail returns an empty batch at the tail. It asks the session rather than its description, which a session that has
+// ended still gives.
+func (h *Handler) readTail(ctx context.Context, s Stream) (engine.Batch, error) {
+	b, err := h.read(ctx, s, s.Log.Info().Tail, 1)
+	if err != nil {
+		return engine.Batch{}, err
+	}
+	return engine.Batch{From: b.Tail, Next: b.Tail, Tail: b.Tail, StreamClosed: b.StreamClosed}, nil
 }
 
 // wait waits for the tail to pass from. A reader that waits keeps its stream alive: it counts as an access again and
