@@ -44,7 +44,7 @@ func TestInstallServesTheKinds(t *testing.T) {
 	if err := cluster.CreateNode(t.Context(), "node-a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cluster.Kubectl(t.Context(), "get", "streams,streamnodes,streamtransfers,node/node-a"); err != nil {
+	if _, err := cluster.Kubectl(t.Context(), "get", "streams,streamnodes,streamtransfers,nodes"); err != nil {
 		t.Fatal(err)
 	}
 }
