@@ -60,7 +60,7 @@ func (h *Handler) serveTail(w http.ResponseWriter, r *http.Request, s Stream) er
 
 // serveLongPoll answers with data as soon as there is some, or with 204 when the wait is over or the stream closed.
 func (h *Handler) serveLongPoll(w http.ResponseWriter, r *http.Request, s Stream, q readRequest, from engine.Offset) error {
-	wait, cancel := context.WithTimeout(r.Context(), h.limits.LongPoll)
+	wait, cancel := context.WithTimeout(r.Context(), h.limits.LongPoll-h.waited(r.Context()))
 	defer cancel()
 	b, err := h.read(r.Context(), s, from, h.limits.ReadBytes)
 	if err == nil && len(b.Messages) == 0 && !b.StreamClosed {
@@ -93,6 +93,24 @@ func (h *Handler) serveLongPoll(w http.ResponseWriter, r *http.Request, s Stream
 	setPosition(header, b)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// arrival is the context's key of when a request arrived.
+type arrival struct{}
+
+// WithArrival tells a handler when the request arrived, where it was held before it is served: a long-poll then waits
+// for what is left of its time only, and stays below the time-outs of clients and proxies.
+func WithArrival(ctx context.Context, at time.Time) context.Context {
+	return context.WithValue(ctx, arrival{}, at)
+}
+
+// waited returns for how long the request was held before.
+func (h *Handler) waited(ctx context.Context) time.Duration {
+	at, known := ctx.Value(arrival{}).(time.Time)
+	if !known {
+		return 0
+	}
+	return max(h.clock().Sub(at), 0)
 }
 
 // read asks the session for a batch, within the read time-out.
