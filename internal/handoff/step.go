@@ -29,6 +29,18 @@ func Place(stream *v1alpha1.Stream, node string, now metav1.MicroTime) Step {
 	return propose("Place", stream, next, now)
 }
 
+// Unplaced says why a stream has no owner. It changes nothing but the conditions.
+func Unplaced(stream *v1alpha1.Stream, reason string, now metav1.MicroTime) Step {
+	next := stream.Status.DeepCopy()
+	next.ObservedGeneration = stream.Generation
+	next.Conditions = condition.Merge(next.Conditions, stream.Generation, second(now),
+		condition.False(v1alpha1.ConditionReady, v1alpha1.ReasonNoEligibleNode, UnplacedMessage(reason)))
+	return encode("Unplaced", stream, next)
+}
+
+// UnplacedMessage is the message of the condition that Unplaced sets.
+func UnplacedMessage(reason string) string { return sentence("no node can take the stream: " + reason) }
+
 // Opened records that the owner opened the session at the register's epoch.
 func Opened(stream *v1alpha1.Stream, openedAt metav1.MicroTime) Step {
 	next := stream.Status.DeepCopy()
@@ -101,9 +113,15 @@ type operation struct {
 // register (owner, epoch, state, pending transfer), which contains what each step's table row names under "allowed
 // when", so that a step holds only on exactly the register that it was decided from.
 func propose(name string, stream *v1alpha1.Stream, next *v1alpha1.StreamStatus, now metav1.MicroTime) Step {
-	old := &stream.Status
 	next.ObservedGeneration = stream.Generation
-	next.Conditions = condition.Merge(old.Conditions, stream.Generation, metav1.NewTime(now.Truncate(time.Second)), condition.OfStream(next)...)
+	next.Conditions = condition.Merge(next.Conditions, stream.Generation, second(now), condition.OfStream(next)...)
+	return encode(name, stream, next)
+}
+
+// second is the resolution of the times in conditions.
+func second(now metav1.MicroTime) metav1.Time { return metav1.NewTime(now.Truncate(time.Second)) }
+
+func encode(name string, stream *v1alpha1.Stream, next *v1alpha1.StreamStatus) Step {
 	operations := append(tests(stream), replacements(next)...)
 	patch, err := json.Marshal(operations)
 	if err != nil {
@@ -134,9 +152,9 @@ func replacements(next *v1alpha1.StreamStatus) []operation {
 		{"add", "/status/observedGeneration", next.ObservedGeneration},
 		{"add", "/status/node", next.Node},
 		{"add", "/status/epoch", next.Epoch},
-		{"add", "/status/state", next.State},
 		{"add", "/status/conditions", next.Conditions},
 	}
+	operations = append(operations, addOrRemove("/status/state", next.State, next.State == "")...)
 	operations = append(operations, addOrRemove("/status/tail", next.Tail, next.Tail == 0)...)
 	operations = append(operations, addOrRemove("/status/openedAt", next.OpenedAt, next.OpenedAt == nil)...)
 	operations = append(operations, addOrRemove("/status/pendingTransfer", next.PendingTransfer, next.PendingTransfer == nil)...)

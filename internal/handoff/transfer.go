@@ -184,7 +184,7 @@ func TransferStatus(transfer *v1alpha1.StreamTransfer, stream *v1alpha1.Stream, 
 		recordTimeline(&next, transfer, stream)
 	}
 	conditions := append(milestones(&next), outcome(&next, decision)...)
-	next.Conditions = condition.Merge(next.Conditions, transfer.Generation, metav1.NewTime(now.Truncate(time.Second)), conditions...)
+	next.Conditions = condition.Merge(next.Conditions, transfer.Generation, second(now), conditions...)
 	return next
 }
 

@@ -1,0 +1,118 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/register"
+	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/internal/handoff"
+)
+
+// errSlotTaken tells that the node's last slot went to another stream since the view was read.
+var errSlotTaken = errors.New("the last free slot was taken meanwhile")
+
+// act has exactly one effect.
+func (r *Reconciler) act(ctx context.Context, v *view, d decision) error {
+	switch d.action {
+	case wait:
+		return nil
+	case holdLog:
+		return r.holdLog(ctx, v.stream)
+	case place:
+		return r.place(ctx, v, d)
+	case reportUnplaced:
+		return r.reportUnplaced(ctx, v.stream, d.reason)
+	case withdraw:
+		return r.withdraw(ctx, v.stream, d.reason)
+	}
+	panic(fmt.Sprintf("unknown action %d", d.action))
+}
+
+func holdsLog(stream *v1alpha1.Stream) bool {
+	return controllerutil.ContainsFinalizer(stream, v1alpha1.FinalizerLog)
+}
+
+// holdLog adds the finalizer that holds the object until its owner has removed the log. It must be there before the
+// first owner writes anything.
+func (r *Reconciler) holdLog(ctx context.Context, stream *v1alpha1.Stream) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": stream.ResourceVersion,
+		"finalizers":      append(slices.Clone(stream.Finalizers), v1alpha1.FinalizerLog),
+	}})
+	if err != nil {
+		return fmt.Errorf("encoding the finalizer: %w", err)
+	}
+	updated := stream.DeepCopy()
+	if err := r.Client.Patch(ctx, updated, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("adding finalizer: %w", err)
+	}
+	r.Views.Wrote(updated)
+	return nil
+}
+
+func (r *Reconciler) place(ctx context.Context, v *view, d decision) error {
+	capacity := 0
+	for _, node := range v.nodes {
+		if node.Name == d.node {
+			capacity = node.Slots
+		}
+	}
+	if !r.Slots.Reserve(v.stream.UID, d.node, capacity) {
+		return errSlotTaken
+	}
+	defer r.Slots.Release(v.stream.UID)
+	updated, err := r.propose(ctx, v.stream, handoff.Place(v.stream, d.node, metav1.NewMicroTime(r.Now())))
+	if err != nil {
+		return err
+	}
+	r.Events.Eventf(updated, nil, corev1.EventTypeNormal, "Placed", "Place", "Placed on node %s: %s", d.node, d.reason)
+	ctrl.LoggerFrom(ctx).Info("Placed stream", "node", d.node, "epoch", updated.Status.Epoch, "reason", d.reason)
+	return nil
+}
+
+func (r *Reconciler) reportUnplaced(ctx context.Context, stream *v1alpha1.Stream, reason string) error {
+	if known, found := condition.Get(stream.Status.Conditions, v1alpha1.ConditionReady); found &&
+		known.Message == handoff.UnplacedMessage(reason) && known.ObservedGeneration == stream.Generation {
+		return nil
+	}
+	updated, err := r.propose(ctx, stream, handoff.Unplaced(stream, reason, metav1.NewMicroTime(r.Now())))
+	if err != nil {
+		return err
+	}
+	r.Events.Eventf(updated, nil, corev1.EventTypeWarning, v1alpha1.ReasonNoEligibleNode, "Place", "Not placed: %s", reason)
+	ctrl.LoggerFrom(ctx).V(1).Info("Cannot place stream", "reason", reason)
+	return nil
+}
+
+func (r *Reconciler) withdraw(ctx context.Context, stream *v1alpha1.Stream, reason string) error {
+	pending := stream.Status.PendingTransfer
+	updated, err := r.propose(ctx, stream, handoff.Withdraw(stream, metav1.NewMicroTime(r.Now())))
+	if err != nil {
+		return err
+	}
+	r.Events.Eventf(updated, nil, corev1.EventTypeNormal, "TransferWithdrawn", "Withdraw", "Withdrew transfer %s: %s", pending.Name, reason)
+	ctrl.LoggerFrom(ctx).Info("Withdrew transfer", "transfer", pending.Name, "epoch", updated.Status.Epoch, "reason", reason)
+	return nil
+}
+
+func (r *Reconciler) propose(ctx context.Context, stream *v1alpha1.Stream, step handoff.Step) (*v1alpha1.Stream, error) {
+	updated, err := register.Propose(ctx, r.Client, stream, step)
+	if err != nil {
+		return nil, err
+	}
+	r.Views.Wrote(updated)
+	r.Slots.Observe(updated)
+	return updated, nil
+}

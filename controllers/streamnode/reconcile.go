@@ -1,0 +1,88 @@
+package streamnode
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/slots"
+	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/internal/liveness"
+)
+
+// Reconciler reconciles StreamNodes on the manager.
+//
+// +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch,namespace=streamshift-node-lease
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+type Reconciler struct {
+	Client      client.Client
+	Slots       *slots.Ledger
+	Events      events.EventRecorder
+	LeaseLimits liveness.Limits
+	Now         func() time.Time
+
+	leases leases
+}
+
+// Reconcile observes, decides and acts on one node.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	v, err := r.observe(ctx, request.Name)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observing node %s: %w", request.Name, err)
+	}
+	if v == nil {
+		return ctrl.Result{}, nil
+	}
+	if err := r.writeStatus(ctx, v, decide(v)); err != nil {
+		return ctrl.Result{}, fmt.Errorf("acting on node %s: %w", request.Name, err)
+	}
+	if v.lease != nil {
+		return ctrl.Result{RequeueAfter: v.lease.Until}, nil // a missed renewal makes no event
+	}
+	return ctrl.Result{}, nil
+}
+
+// decide is pure: it returns what the manager says about a node.
+func decide(v *view) []condition.Condition {
+	ready := decideReady(v)
+	return []condition.Condition{ready, decideSchedulable(v)}
+}
+
+func decideReady(v *view) condition.Condition {
+	ready := func(reason, message string) condition.Condition {
+		return condition.False(v1alpha1.ConditionReady, reason, message)
+	}
+	store, reported := condition.Get(v.node.Status.Conditions, v1alpha1.ConditionObjectStoreReachable)
+	switch {
+	case v.lease == nil:
+		return ready(v1alpha1.ReasonLeaseMissing, "The agent has not made a lease: is it running?")
+	case v.lease.Health == liveness.Expired:
+		return condition.Unknown(v1alpha1.ConditionReady, v1alpha1.ReasonLeaseExpired, "The agent has stopped renewing its lease: it is down, or cut off from the API server.")
+	case !reported:
+		return ready(v1alpha1.ReasonStoreUnreachable, "The agent has not said yet whether it reaches the object store.")
+	case store.Status != "True":
+		return ready(v1alpha1.ReasonStoreUnreachable, store.Message)
+	}
+	return condition.True(v1alpha1.ConditionReady, v1alpha1.ReasonAsExpected, "The agent renews its lease and reaches the object store.")
+}
+
+func decideSchedulable(v *view) condition.Condition {
+	no := func(reason, message string) condition.Condition {
+		return condition.False(v1alpha1.ConditionSchedulable, reason, message)
+	}
+	switch {
+	case v.node.Spec.Unschedulable:
+		return no(v1alpha1.ReasonUnschedulable, "spec.unschedulable is set.")
+	case v.kubernetesNode != nil && v.kubernetesNode.Spec.Unschedulable:
+		return no(v1alpha1.ReasonNodeCordoned, "The Kubernetes node is cordoned.")
+	}
+	return condition.True(v1alpha1.ConditionSchedulable, v1alpha1.ReasonAsExpected, "The node takes streams.")
+}

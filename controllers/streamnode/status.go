@@ -1,0 +1,70 @@
+package streamnode
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/condition"
+)
+
+// fieldOwner is the field manager of the manager's part of the status. The agent has the other part, so that neither
+// overwrites what the other one knows.
+const fieldOwner = client.FieldOwner("streamshift-manager")
+
+// writeStatus applies the manager's part of a node's status where it changes anything.
+func (r *Reconciler) writeStatus(ctx context.Context, v *view, set []condition.Condition) error {
+	old := &v.node.Status
+	merged := condition.Merge(old.Conditions, v.node.Generation, metav1.NewTime(r.Now().Truncate(time.Second)), set...)
+	streams, inbound := int32(v.usage.Owned), int32(v.usage.Inbound) //nolint:gosec // bounded by the number of streams
+	if old.ObservedGeneration == v.node.Generation && old.Streams == streams && old.Inbound == inbound &&
+		equality.Semantic.DeepEqual(old.Conditions, merged) {
+		return nil
+	}
+	own := make([]any, 0, len(set))
+	for _, c := range set {
+		whole, _ := condition.Get(merged, c.Type)
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&whole)
+		if err != nil {
+			return fmt.Errorf("encoding condition %s: %w", c.Type, err)
+		}
+		own = append(own, fields)
+	}
+	apply := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "StreamNode",
+		"metadata": map[string]any{"name": v.node.Name, "uid": string(v.node.UID)},
+		"status": map[string]any{
+			"observedGeneration": v.node.Generation, "streams": int64(streams), "inbound": int64(inbound), "conditions": own,
+		},
+	}}
+	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(apply), fieldOwner, client.ForceOwnership); err != nil {
+		return fmt.Errorf("applying the status: %w", err)
+	}
+	r.tellChanges(ctx, v.node, set)
+	return nil
+}
+
+// tellChanges makes one event and one line of log for each condition that changed.
+func (r *Reconciler) tellChanges(ctx context.Context, node *v1alpha1.StreamNode, set []condition.Condition) {
+	for _, c := range set {
+		before, found := condition.Get(node.Status.Conditions, c.Type)
+		if found && before.Status == c.Status && before.Reason == c.Reason {
+			continue
+		}
+		kind := corev1.EventTypeNormal
+		if c.Status != metav1.ConditionTrue {
+			kind = corev1.EventTypeWarning
+		}
+		r.Events.Eventf(node, nil, kind, c.Type+string(c.Status), "Observe", "%s", c.Message)
+		ctrl.LoggerFrom(ctx).Info("Node changed", "node", node.Name, "condition", c.Type, "status", string(c.Status), "reason", c.Reason)
+	}
+}

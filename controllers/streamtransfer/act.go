@@ -1,0 +1,174 @@
+package streamtransfer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/register"
+	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/internal/handoff"
+)
+
+// errDecideAgain tells that something changed between looking and acting.
+var errDecideAgain = errors.New("the transfer or its target changed meanwhile")
+
+// act has exactly one effect.
+func (r *Reconciler) act(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
+	switch decision.Action {
+	case handoff.TransferWait:
+		return r.reportProgress(ctx, view, decision)
+	case handoff.TransferAccept:
+		return r.accept(ctx, view)
+	case handoff.TransferWithdraw:
+		return r.withdraw(ctx, view, decision)
+	case handoff.TransferSettleLast:
+		return r.settleLast(ctx, view)
+	case handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel:
+		return r.recordOutcome(ctx, view, decision)
+	case handoff.TransferFinished:
+		return r.collect(ctx, view)
+	}
+	panic("unknown action " + decision.Action.String())
+}
+
+// accept proposes the pending record. The transfer is read from the API server after the register was read, and decided
+// on once more: one that ended meanwhile must not come back to life, and the register's epoch is tested by the step.
+func (r *Reconciler) accept(ctx context.Context, view handoff.TransferView) error {
+	fresh := &v1alpha1.StreamTransfer{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(view.Transfer), fresh); err != nil {
+		return fmt.Errorf("reading the transfer afresh: %w", client.IgnoreNotFound(err))
+	}
+	if fresh.UID != view.Transfer.UID || !fresh.DeletionTimestamp.IsZero() {
+		return errDecideAgain
+	}
+	view.Transfer = fresh
+	if decision := handoff.DecideTransfer(view); decision.Action != handoff.TransferAccept {
+		return errDecideAgain
+	}
+	if !r.Slots.Reserve(view.Stream.UID, view.Target.Name, int(view.Target.Spec.Slots)) {
+		return errDecideAgain
+	}
+	defer r.Slots.Release(view.Stream.UID)
+	updated, err := r.propose(ctx, view.Stream, handoff.Accept(view.Stream, fresh, metav1.NewMicroTime(r.Now())))
+	if err != nil {
+		return err
+	}
+	ctrl.LoggerFrom(ctx).Info("Accepted transfer", "source", updated.Status.Node, "epoch", updated.Status.Epoch)
+	return nil
+}
+
+func (r *Reconciler) withdraw(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
+	updated, err := r.propose(ctx, view.Stream, handoff.Withdraw(view.Stream, metav1.NewMicroTime(r.Now())))
+	if err != nil {
+		return err
+	}
+	r.Events.Eventf(updated, view.Transfer, corev1.EventTypeNormal, "TransferWithdrawn", "Withdraw", "Withdrew transfer %s: %s", view.Transfer.Name, decision.Message)
+	ctrl.LoggerFrom(ctx).Info("Withdrew transfer", "source", updated.Status.Node, "epoch", updated.Status.Epoch, "reason", decision.Message)
+	return nil
+}
+
+// settleLast records the outcome of the stream's last transfer.
+func (r *Reconciler) settleLast(ctx context.Context, view handoff.TransferView) error {
+	last, err := r.lastTransfer(ctx, view.Stream)
+	if err != nil || last == nil {
+		return err
+	}
+	lastView := view
+	lastView.Transfer = last
+	switch decision := handoff.DecideTransfer(lastView); decision.Action {
+	case handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel:
+		if err := r.recordOutcome(ctx, lastView, decision); err != nil {
+			return err
+		}
+	case handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferSettleLast, handoff.TransferFinished:
+	}
+	return errDecideAgain
+}
+
+// recordOutcome makes the transfer terminal.
+func (r *Reconciler) recordOutcome(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
+	updated, err := r.writeStatus(ctx, view, decision)
+	if err != nil {
+		return err
+	}
+	kind := corev1.EventTypeNormal
+	if decision.Action == handoff.TransferFail {
+		kind = corev1.EventTypeWarning
+	}
+	ready, _ := condition.Get(updated.Status.Conditions, v1alpha1.ConditionReady)
+	r.Events.Eventf(updated, view.Stream, kind, decision.Reason, "Transfer", "%s", ready.Message)
+	r.Metrics.ended(updated)
+	ctrl.LoggerFrom(ctx).Info("Ended transfer", "transfer", updated.Name, "phase", string(updated.Status.Phase), "reason", decision.Reason, "message", ready.Message)
+	return nil
+}
+
+// reportProgress says what a transfer waits for, once it has waited for a while.
+func (r *Reconciler) reportProgress(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
+	if view.Now.Sub(view.Transfer.CreationTimestamp.Time) < progressAfter+time.Second { // creation is in whole seconds
+		return nil
+	}
+	_, err := r.writeStatus(ctx, view, decision)
+	return err
+}
+
+// writeStatus writes the status where it changes, and returns the transfer as it is then. The test of the object's
+// version keeps a decision about an old version from overwriting what was decided since.
+func (r *Reconciler) writeStatus(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) (*v1alpha1.StreamTransfer, error) {
+	next := handoff.TransferStatus(view.Transfer, view.Stream, decision, metav1.NewMicroTime(r.Now()))
+	if equality.Semantic.DeepEqual(next, view.Transfer.Status) {
+		return view.Transfer, nil
+	}
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/resourceVersion", "value": view.Transfer.ResourceVersion},
+		{"op": "add", "path": "/status", "value": next},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the status: %w", err)
+	}
+	updated := view.Transfer.DeepCopy()
+	if err := r.Client.Status().Patch(ctx, updated, client.RawPatch(types.JSONPatchType, patch)); err != nil {
+		return nil, fmt.Errorf("writing the status: %w", err)
+	}
+	return updated, nil
+}
+
+// collect deletes a transfer whose time after its end is over, where its user asked for that.
+func (r *Reconciler) collect(ctx context.Context, view handoff.TransferView) error {
+	transfer := view.Transfer
+	ttl := transfer.Spec.TTLSecondsAfterFinished
+	if ttl == nil || view.Now.Before(finishedAt(transfer).Add(time.Duration(*ttl)*time.Second)) {
+		return nil
+	}
+	err := r.Client.Delete(ctx, transfer, client.Preconditions{UID: &transfer.UID})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting the finished transfer: %w", err)
+	}
+	return nil
+}
+
+// finishedAt is when a terminal transfer became so.
+func finishedAt(transfer *v1alpha1.StreamTransfer) time.Time {
+	reconciling, _ := condition.Get(transfer.Status.Conditions, v1alpha1.ConditionReconciling)
+	return reconciling.LastTransitionTime.Time
+}
+
+func (r *Reconciler) propose(ctx context.Context, stream *v1alpha1.Stream, step handoff.Step) (*v1alpha1.Stream, error) {
+	updated, err := register.Propose(ctx, r.Client, stream, step)
+	if err != nil {
+		return nil, err
+	}
+	r.Views.Wrote(updated)
+	r.Slots.Observe(updated)
+	return updated, nil
+}
