@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/streamshift/streamshift/internal/routing"
+)
+
+// Limits bound what requests may take.
+type Limits struct {
+	// BodyBytes bounds the body of one request, BodiesBytes those of all together.
+	BodyBytes, BodiesBytes int64
+	// ReplyBytes bounds the answer that is held back until it is complete, so that a node that dies in the middle is
+	// not noticed by the client; longer ones are passed on as they come. RepliesBytes bounds all together.
+	ReplyBytes, RepliesBytes int64
+	// GroupBytes bounds one group of an event stream: a data event with its control event.
+	GroupBytes int64
+	// Parking bounds the requests that wait.
+	Parking routing.ParkingLimits
+
+	// ParkTimeout is how long a request waits in all until a node can serve its stream.
+	ParkTimeout time.Duration
+	// BodyTimeout bounds how long a client may take to send a body.
+	BodyTimeout time.Duration
+	// AnswerTimeout bounds how long one node may take to answer. It is above the node's own time-out of an append,
+	// which tells more about the outcome.
+	AnswerTimeout time.Duration
+	// LeftTimeout is how long a node may take to answer after the stream went to another one. A node answers what it
+	// has in hand before it gives a stream away, so that one that did not is hanging.
+	LeftTimeout time.Duration
+	// WriteTimeout bounds how long a client may take to accept one answer, or one group of an event stream.
+	WriteTimeout time.Duration
+	// LongPoll is how long a long-poll is held in all, at however many nodes.
+	LongPoll time.Duration
+	// EventStream is how long an event stream is carried on in one connection of the client.
+	EventStream time.Duration
+}
+
+// DefaultLimits returns the limits that hold where nothing else is configured.
+func DefaultLimits() Limits {
+	return Limits{
+		BodyBytes:     8 << 20,
+		BodiesBytes:   256 << 20,
+		ReplyBytes:    4 << 20,
+		RepliesBytes:  256 << 20,
+		GroupBytes:    64 << 20,
+		Parking:       routing.DefaultParkingLimits(),
+		ParkTimeout:   routing.DefaultParkTimeout,
+		BodyTimeout:   30 * time.Second,
+		AnswerTimeout: 25 * time.Second,
+		LeftTimeout:   500 * time.Millisecond,
+		WriteTimeout:  30 * time.Second,
+		LongPoll:      25 * time.Second,
+		EventStream:   60 * time.Second,
+	}
+}
+
+// Config is what a gateway is made of.
+type Config struct {
+	// Table tells where streams are.
+	Table *routing.Table
+	// Transport sends requests to nodes; NewTransport makes one.
+	Transport http.RoundTripper
+	// DefaultNamespace is the namespace of streams whose URL names none.
+	DefaultNamespace string
+	Limits           Limits
+	Now              func() time.Time
+	Log              logr.Logger
+}
+
+const (
+	dialTimeout = 2 * time.Second
+	// nodeIdleTimeout is below the time after which a node closes an idle connection.
+	nodeIdleTimeout = time.Minute
+	pingAfter       = 5 * time.Second
+	pingTimeout     = 5 * time.Second
+	maxNodeHeader   = 64 << 10
+)
+
+// NewTransport returns the transport to nodes: HTTP/2 without TLS. Over HTTP/2 a node that ends says which requests it
+// has not taken, and a request that is given up does not cost the connection that others use.
+func NewTransport() *http.Transport {
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Transport{
+		Protocols:              &protocols,
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		DisableCompression:     true,
+		IdleConnTimeout:        nodeIdleTimeout,
+		MaxResponseHeaderBytes: maxNodeHeader,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+	}
+}

@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/streamshift/streamshift/internal/durablestreams"
+	"github.com/streamshift/streamshift/internal/routing"
+)
+
+// Gateway is the HTTP handler of clients' requests.
+type Gateway struct {
+	cfg     Config
+	parking *routing.Parking
+	bodies  *routing.Bodies
+	// replies bounds the bytes of answers that are held back.
+	replies *routing.Bodies
+	metrics *Metrics
+
+	draining context.Context
+	drain    context.CancelFunc
+}
+
+// New returns a gateway.
+func New(cfg Config) *Gateway {
+	l := cfg.Limits
+	g := &Gateway{
+		cfg:     cfg,
+		parking: routing.NewParking(l.Parking),
+		bodies:  routing.NewBodies(l.BodyBytes, l.BodiesBytes, l.BodyTimeout, cfg.Now),
+		replies: routing.NewBodies(l.ReplyBytes, l.RepliesBytes, 0, cfg.Now),
+	}
+	g.draining, g.drain = context.WithCancel(context.Background())
+	g.metrics = newMetrics(g)
+	return g
+}
+
+// Metrics returns what the gateway counts, for a registry.
+func (g *Gateway) Metrics() *Metrics { return g.metrics }
+
+// Drain ends what would last: event streams end behind a control event, long-polls answer that nothing came. All other
+// requests go on. It returns at once; the server's Shutdown waits for them.
+func (g *Gateway) Drain() { g.drain() }
+
+// ServeHTTP answers one request.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	stream, err := routing.ParsePath(r.URL.Path, g.cfg.DefaultNamespace)
+	if err != nil {
+		durablestreams.WriteProblem(w, routing.PathProblem(err))
+		return
+	}
+	x := newExchange(g, w, r, stream)
+	switch r.Method {
+	case http.MethodOptions:
+		durablestreams.ServeOptions(w)
+		return
+	case http.MethodGet, http.MethodHead, http.MethodDelete:
+	case http.MethodPost, http.MethodPut:
+		body, release, err := g.bodies.Read(w, r)
+		if err != nil {
+			g.metrics.refused.WithLabelValues("body").Inc()
+			durablestreams.WriteProblem(w, routing.BodyProblem(err))
+			return
+		}
+		defer release()
+		x.body = body
+	default:
+		durablestreams.WriteProblem(w, durablestreams.MethodNotAllowed(r.Method))
+		return
+	}
+	defer x.leaveParking(parkedOther)
+	switch x.mode {
+	case plain:
+		x.answer(x.fetch())
+	case longPoll:
+		x.answer(x.poll())
+	case eventStream:
+		x.events()
+	}
+}
+
+// answer passes on what a node answered, or the problem that came instead.
+func (x *exchange) answer(a *reply, p *durablestreams.Problem) {
+	x.leaveParking(parkedServed)
+	if p != nil {
+		durablestreams.WriteProblem(x.w, p)
+		return
+	}
+	defer a.end()
+	if x.unknown && x.r.Method == http.MethodDelete && a.status == http.StatusNotFound {
+		// An earlier try may have deleted it and lost the answer; gone it is.
+		durablestreams.SetBaseHeaders(x.w.Header())
+		x.w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if err := x.write(a); err != nil && x.r.Context().Err() == nil {
+		// The status is out and the rest is not: only a broken connection says so.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// write sends a reply to the client.
+func (x *exchange) write(a *reply) error {
+	control := http.NewResponseController(x.w)
+	x.extend(control)
+	defer x.unlimit(control)
+	header := x.w.Header()
+	for name, values := range endToEnd(a.header) {
+		header[name] = values
+	}
+	x.w.WriteHeader(a.status)
+	if len(a.body) > 0 {
+		if _, err := x.w.Write(a.body); err != nil {
+			return err
+		}
+	}
+	if a.rest == nil {
+		return nil
+	}
+	return copyRest(x.w, a.rest, func() { x.extend(control) })
+}
+
+// extend bounds how long the client may take to accept what is written next. A writer without deadlines (a test's
+// recorder) has no slow peer.
+func (x *exchange) extend(control *http.ResponseController) {
+	_ = control.SetWriteDeadline(x.g.cfg.Now().Add(x.g.cfg.Limits.WriteTimeout))
+}
+
+// unlimit takes the bound of extend away. It must not stay while nothing is written: over HTTP/2 it ends the request when
+// it is reached.
+func (x *exchange) unlimit(control *http.ResponseController) {
+	_ = control.SetWriteDeadline(time.Time{})
+}
+
+// outcomeUnknown is the answer where a request may or may not be applied and must not be repeated here.
+func outcomeUnknown(why string) *durablestreams.Problem {
+	return &durablestreams.Problem{
+		Type: durablestreams.ProblemOutcomeUnknown, Status: http.StatusServiceUnavailable,
+		Detail: "The request may or may not be applied, now or later: " + why + ".",
+	}
+}
