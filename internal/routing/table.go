@@ -21,7 +21,7 @@ func (r Route) Node() (node string, role Role) {
 	return r.Owner, RoleOwner
 }
 
-// Hints returns the route as it is after a node said that the stream is elsewhere. A hint about another object of the
+// hinted returns the route as it is after a node said that the stream is elsewhere. A hint about another object of the
 // same name or from an older epoch changes nothing; one of the same epoch is later evidence than the route and is taken.
 func (r Route) hinted(h Moved) (Route, bool) {
 	if h.UID != r.UID || h.Epoch < r.Epoch || h.Node == "" {
@@ -102,13 +102,18 @@ func (t *Table) Apply(stream Stream, view Route) {
 }
 
 // Hint takes in what a node answered. Streams that no register view has named yet are not remembered, so that requests
-// cannot fill the table. It returns whether the route has changed.
+// cannot fill the table. The address of a node that the table knows none of is remembered. It returns whether the route
+// has changed.
 func (t *Table) Hint(stream Stream, h Moved) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	entry, known := t.routes[stream]
 	if !known {
 		return false
+	}
+	if _, known := t.nodes[h.Node]; !known && h.Address != "" {
+		t.nodes[h.Node] = NodeState{Address: h.Address}
+		t.wakeNodes()
 	}
 	next, ok := entry.route.hinted(h)
 	if ok {
@@ -117,12 +122,12 @@ func (t *Table) Hint(stream Stream, h Moved) bool {
 	return ok
 }
 
-// Remove forgets a stream whose object is gone. An object that has taken its name since stays.
-func (t *Table) Remove(stream Stream, uid string) {
+// Remove forgets a stream whose object is gone.
+func (t *Table) Remove(stream Stream) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	entry, known := t.routes[stream]
-	if !known || (uid != "" && entry.route.UID != uid) {
+	if !known {
 		return
 	}
 	delete(t.routes, stream)
@@ -142,6 +147,13 @@ func (t *Table) Route(stream Stream) (route Route, known bool, changed <-chan st
 		entry.changed = make(chan struct{})
 	}
 	return entry.route, true, entry.changed
+}
+
+// Len returns how many streams and nodes are known.
+func (t *Table) Len() (streams, nodes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.routes), len(t.nodes)
 }
 
 // SetNode takes in the state of a node.

@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/streamshift/streamshift/internal/routing"
+)
+
+// ServerConfig is what a Server is made of.
+type ServerConfig struct {
+	Gateway *Gateway
+	// Address is where clients are served.
+	Address string
+	// Delay is for how long requests are taken after readiness was withdrawn, Timeout how long those in flight may take
+	// after that.
+	Delay, Timeout time.Duration
+	Log            logr.Logger
+}
+
+// Server serves a gateway to clients, and ends without breaking a request.
+type Server struct {
+	cfg   ServerConfig
+	state atomic.Int32
+}
+
+// States of a server.
+const (
+	serverStarting int32 = iota
+	serverServing
+	serverEnding
+)
+
+// NewServer returns a server that does not listen yet.
+func NewServer(cfg ServerConfig) *Server { return &Server{cfg: cfg} }
+
+var (
+	errStarting = errors.New("the routing table is not filled yet")
+	errEnding   = errors.New("the gateway ends")
+)
+
+// Ready is the readiness check: an error as long as the server does not listen, and once it ends.
+func (s *Server) Ready(*http.Request) error {
+	switch s.state.Load() {
+	case serverStarting:
+		return errStarting
+	case serverEnding:
+		return errEnding
+	}
+	return nil
+}
+
+// NeedLeaderElection tells the manager that every gateway serves.
+func (s *Server) NeedLeaderElection() bool { return false }
+
+// Start listens and serves until ctx ends, and returns when the requests in flight are finished.
+func (s *Server) Start(ctx context.Context) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.cfg.Address)
+	if err != nil {
+		return fmt.Errorf("listening for clients: %w", err)
+	}
+	server := routing.NewServer(s.cfg.Gateway)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	s.state.Store(serverServing)
+	s.cfg.Log.Info("Serving clients", "address", listener.Addr().String())
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serving clients: %w", err)
+	case <-ctx.Done():
+	}
+	s.state.Store(serverEnding)
+	return s.end(server) //nolint:contextcheck // the context has ended: what follows is what it started
+}
+
+// end takes requests for a while, ends what would last, and waits for the rest.
+func (s *Server) end(server *http.Server) error {
+	s.cfg.Log.Info("Ending: not ready any more")
+	if s.cfg.Delay > 0 {
+		<-time.After(s.cfg.Delay)
+	}
+	s.cfg.Gateway.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Timeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		_ = server.Close()
+		return fmt.Errorf("finishing requests: %w", err)
+	}
+	return nil
+}
