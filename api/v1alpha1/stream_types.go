@@ -73,7 +73,7 @@ type StreamSpec struct {
 	// +optional
 	// +kubebuilder:default="application/octet-stream"
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="contentType is immutable: records that are stored already have it"
 	ContentType string `json:"contentType,omitempty"`
 
@@ -83,7 +83,7 @@ type StreamSpec struct {
 
 	// ExpiresAt is the moment when the stream is deleted, whatever happens to it. Absent: never.
 	// +optional
-	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+	ExpiresAt *metav1.MicroTime `json:"expiresAt,omitempty"`
 
 	// Retention bounds what is kept. Absent: everything.
 	// +optional

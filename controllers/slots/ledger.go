@@ -68,42 +68,38 @@ func (l *Ledger) Release(stream types.UID) {
 }
 
 // Observe counts a stream as it was delivered by the watch or returned by an own write. An older version of a stream
-// than the one counted is ignored. The stream must not be changed afterwards. It returns the nodes whose usage changed.
-func (l *Ledger) Observe(stream *v1alpha1.Stream) []string {
+// than the one counted is ignored. The stream must not be changed afterwards.
+func (l *Ledger) Observe(stream *v1alpha1.Stream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.streams[stream.UID]
 	if known != nil && register.Newer(known, stream) {
-		return nil
+		return
 	}
 	l.streams[stream.UID] = stream
-	return l.replace(known, stream)
+	l.replace(known, stream)
 }
 
 // Forget stops counting a stream that is gone.
-func (l *Ledger) Forget(stream types.UID) []string {
+func (l *Ledger) Forget(stream types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.streams[stream]
 	delete(l.streams, stream)
-	return l.replace(known, nil)
+	l.replace(known, nil)
 }
 
-func (l *Ledger) replace(old, next *v1alpha1.Stream) []string {
-	oldOwner, oldTarget := places(old)
-	owner, target := places(next)
-	var changed []string
+func (l *Ledger) replace(old, next *v1alpha1.Stream) {
+	oldOwner, oldTarget := Places(old)
+	owner, target := Places(next)
 	if oldOwner != owner {
 		l.add(oldOwner, Usage{Owned: -1})
 		l.add(owner, Usage{Owned: 1})
-		changed = append(changed, oldOwner, owner)
 	}
 	if oldTarget != target {
 		l.add(oldTarget, Usage{Inbound: -1})
 		l.add(target, Usage{Inbound: 1})
-		changed = append(changed, oldTarget, target)
 	}
-	return changed
 }
 
 func (l *Ledger) add(node string, change Usage) {
@@ -121,8 +117,8 @@ func (l *Ledger) add(node string, change Usage) {
 	l.usage[node] = usage
 }
 
-// places returns the nodes on which a stream takes a slot; empty where it takes none.
-func places(stream *v1alpha1.Stream) (owner, target string) {
+// Places returns the nodes on which a stream takes a slot; empty where it takes none.
+func Places(stream *v1alpha1.Stream) (owner, target string) {
 	if stream == nil {
 		return "", ""
 	}

@@ -10,22 +10,15 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 )
 
-// Watch feeds the ledger from a cache of all streams. Changed is called with each node whose usage changed.
-func Watch(ctx context.Context, streams cache.Cache, ledger *Ledger, changed func(node string)) error {
+// Watch feeds the ledger from a cache of all streams.
+func Watch(ctx context.Context, streams cache.Cache, ledger *Ledger) error {
 	informer, err := streams.GetInformer(ctx, &v1alpha1.Stream{})
 	if err != nil {
 		return fmt.Errorf("watching streams: %w", err)
 	}
-	tell := func(nodes []string) {
-		for _, node := range nodes {
-			if node != "" {
-				changed(node)
-			}
-		}
-	}
 	observe := func(object any) {
 		if stream, ok := object.(*v1alpha1.Stream); ok {
-			tell(ledger.Observe(stream))
+			ledger.Observe(stream)
 		}
 	}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
@@ -36,7 +29,7 @@ func Watch(ctx context.Context, streams cache.Cache, ledger *Ledger, changed fun
 				object = last.Obj
 			}
 			if stream, ok := object.(*v1alpha1.Stream); ok {
-				tell(ledger.Forget(stream.UID))
+				ledger.Forget(stream.UID)
 			}
 		},
 	})

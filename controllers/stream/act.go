@@ -2,17 +2,13 @@ package stream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
@@ -30,6 +26,8 @@ func (r *Reconciler) act(ctx context.Context, v *view, d decision) error {
 		return nil
 	case holdLog:
 		return r.holdLog(ctx, v.stream)
+	case releaseLog:
+		return r.releaseLog(ctx, v.stream)
 	case place:
 		return r.place(ctx, v, d)
 	case reportUnplaced:
@@ -41,22 +39,24 @@ func (r *Reconciler) act(ctx context.Context, v *view, d decision) error {
 }
 
 func holdsLog(stream *v1alpha1.Stream) bool {
-	return controllerutil.ContainsFinalizer(stream, v1alpha1.FinalizerLog)
+	return slices.Contains(stream.Finalizers, v1alpha1.FinalizerLog)
 }
 
 // holdLog adds the finalizer that holds the object until its owner has removed the log. It must be there before the
 // first owner writes anything.
 func (r *Reconciler) holdLog(ctx context.Context, stream *v1alpha1.Stream) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": stream.ResourceVersion,
-		"finalizers":      append(slices.Clone(stream.Finalizers), v1alpha1.FinalizerLog),
-	}})
-	if err != nil {
-		return fmt.Errorf("encoding the finalizer: %w", err)
-	}
-	updated := stream.DeepCopy()
-	if err := r.Client.Patch(ctx, updated, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return fmt.Errorf("adding finalizer: %w", err)
+	return r.patchFinalizers(ctx, stream, append(slices.Clone(stream.Finalizers), v1alpha1.FinalizerLog))
+}
+
+// releaseLog removes the finalizer of a stream that nobody has ever opened.
+func (r *Reconciler) releaseLog(ctx context.Context, stream *v1alpha1.Stream) error {
+	return r.patchFinalizers(ctx, stream, slices.DeleteFunc(slices.Clone(stream.Finalizers), func(f string) bool { return f == v1alpha1.FinalizerLog }))
+}
+
+func (r *Reconciler) patchFinalizers(ctx context.Context, stream *v1alpha1.Stream, finalizers []string) error {
+	updated, err := register.PatchFinalizers(ctx, r.Client, stream, finalizers)
+	if err != nil || updated == nil {
+		return err
 	}
 	r.Views.Wrote(updated)
 	return nil

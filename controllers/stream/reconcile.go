@@ -42,6 +42,7 @@ type action int
 const (
 	wait action = iota
 	holdLog
+	releaseLog
 	place
 	reportUnplaced
 	withdraw
@@ -82,6 +83,8 @@ func decide(v *view) decision {
 	switch {
 	case register.PendingTransfer != nil && v.orphaned:
 		return decision{withdraw, register.Node, fmt.Sprintf("transfer %s was deleted before it was committed", register.PendingTransfer.Name)}
+	case register.Node == "" && !v.stream.DeletionTimestamp.IsZero() && holdsLog(v.stream):
+		return decision{releaseLog, "", "the stream is deleted before it had an owner: there is no log"}
 	case register.Node != "" || !v.stream.DeletionTimestamp.IsZero():
 		return decision{wait, register.Node, "the stream has an owner, or is being deleted"}
 	}

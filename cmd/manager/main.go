@@ -1,0 +1,17 @@
+// Command manager runs Streamshift's controllers and webhook: it places streams, accepts transfers and records what
+// became of them. No handoff that was accepted needs it.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+func main() {
+	if err := newCommand().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"flag"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// options are the command line's.
+type options struct {
+	metricsAddress, healthAddress, webhookAddress string
+	namespace                                     string
+	leaderElect                                   bool
+	certificateFolder                             string
+	certificateValidity, authorityValidity        time.Duration
+	leaseDuration                                 time.Duration
+	queriesPerSecond                              float32
+	logging                                       zap.Options
+}
+
+func newCommand() *cobra.Command {
+	o := &options{}
+	command := &cobra.Command{
+		Use:   "manager",
+		Short: "Places streams and accepts transfers of their ownership",
+		Long: "Runs Streamshift's controllers and its admission webhook against the API server that --kubeconfig, KUBECONFIG\n" +
+			"or the pod's service account names. Several replicas elect a leader; each of them serves the webhook.",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(command *cobra.Command, _ []string) error { return run(command.Context(), o) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served; 0 for nowhere")
+	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
+	flags.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the admission webhook is served")
+	flags.StringVar(&o.certificateFolder, "webhook-cert-dir", "/tmp/streamshift-webhook", "a writable folder for a copy of the webhook's public certificate")
+	flags.DurationVar(&o.certificateValidity, "webhook-cert-validity", 90*24*time.Hour, "for how long a certificate of the webhook is valid; renewed when a quarter is left")
+	flags.DurationVar(&o.authorityValidity, "webhook-ca-validity", 5*365*24*time.Hour, "for how long the webhook's own authority is valid")
+	flags.StringVar(&o.namespace, "leader-election-namespace", "streamshift-system", "the namespace of the manager: of its lock, its certificate and its service")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true, "elect a leader among the replicas; off only where exactly one runs")
+	flags.DurationVar(&o.leaseDuration, "node-lease-duration", 15*time.Second, "how long a node whose lease does not change is taken for ready")
+	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 500, "requests a second to the API server at most")
+
+	goFlags := flag.NewFlagSet("", flag.ContinueOnError)
+	config.RegisterFlags(goFlags)
+	o.logging.BindFlags(goFlags)
+	flags.AddGoFlagSet(goFlags)
+	return command
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/register"
+	"github.com/streamshift/streamshift/controllers/slots"
+	"github.com/streamshift/streamshift/controllers/stream"
+	"github.com/streamshift/streamshift/controllers/streamnode"
+	"github.com/streamshift/streamshift/controllers/streamtransfer"
+	"github.com/streamshift/streamshift/controllers/webhookcert"
+	"github.com/streamshift/streamshift/internal/liveness"
+)
+
+// run wires the manager and runs it until the context ends.
+func run(ctx context.Context, o *options) error {
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the API server: %w", err)
+	}
+	config.QPS, config.Burst = o.queriesPerSecond, int(2*o.queriesPerSecond)
+	direct, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	var serving *webhookcert.Serving
+	hooks, err := webhookServer(o, func(c *tls.Config) { serving.Configure(c) })
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions(o),
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:        o.healthAddress,
+		WebhookServer:                 hooks,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              "streamshift-manager",
+		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return fmt.Errorf("making the manager: %w", err)
+	}
+	serving, err = webhookcert.Setup(ctx, mgr, direct, webhookcert.Options{
+		Namespace: o.namespace, Folder: o.certificateFolder, Validity: o.certificateValidity, CAValidity: o.authorityValidity,
+	})
+	if err != nil {
+		return err
+	}
+	if err := addControllers(ctx, mgr, o); err != nil {
+		return err
+	}
+	if err := addChecks(mgr, serving); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// cacheOptions keep what is not needed out of memory.
+func cacheOptions(o *options) cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{v1alpha1.NodeLeaseNamespace: {}}},
+			&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {
+				FieldSelector: fields.OneTermEqualSelector("metadata.name", webhookcert.SecretName),
+			}}},
+		},
+	}
+}
+
+func webhookServer(o *options, configure func(*tls.Config)) (webhook.Server, error) {
+	host, portText, err := net.SplitHostPort(o.webhookAddress)
+	if err != nil {
+		return nil, fmt.Errorf("reading --webhook-bind-address: %w", err)
+	}
+	port, err := strconv.Atoi(portText)
+	if err != nil {
+		return nil, fmt.Errorf("reading the port of --webhook-bind-address: %w", err)
+	}
+	return webhook.NewServer(webhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){configure}}), nil
+}
+
+func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
+	views, ledger := register.NewViews(), slots.NewLedger()
+	if err := slots.Watch(ctx, mgr.GetCache(), ledger); err != nil {
+		return err
+	}
+	streams := &stream.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger,
+		Events: mgr.GetEventRecorder("streamshift"), Now: time.Now,
+	}
+	if err := streams.SetupWithManager(ctx, mgr); err != nil {
+		return err
+	}
+	transfers := &streamtransfer.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger,
+		Events: mgr.GetEventRecorder("streamshift"), Metrics: streamtransfer.NewMetrics(metrics.Registry), Now: time.Now,
+	}
+	if err := transfers.SetupWithManager(ctx, mgr); err != nil {
+		return err
+	}
+	validator := &streamtransfer.Validator{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger}
+	if err := validator.SetupWithManager(mgr); err != nil {
+		return err
+	}
+	nodes := &streamnode.Reconciler{
+		Client: mgr.GetClient(), Slots: ledger, Events: mgr.GetEventRecorder("streamshift"), Now: time.Now,
+		LeaseLimits: liveness.Limits{SuspectAfter: o.leaseDuration / 2, ExpiredAfter: o.leaseDuration},
+	}
+	return nodes.SetupWithManager(mgr)
+}
+
+func addChecks(mgr ctrl.Manager, serving *webhookcert.Serving) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("webhook-certificate", serving.Check); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/durablestreams"
+	"github.com/streamshift/streamshift/internal/engine"
+	"github.com/streamshift/streamshift/internal/routing"
+)
+
+const (
+	// locateLimit bounds the requests to the API server for streams that the node has no part in.
+	locateLimit = 32
+	// addressFor is for how long a node's address is taken for true.
+	addressFor = 5 * time.Second
+	// goneEvery is how often a stream that is being deleted is looked at by those who want its name.
+	goneEvery = 20 * time.Millisecond
+)
+
+// Directory answers the node's front.
+type Directory struct {
+	r       *Reconciler
+	locates chan struct{}
+
+	mu        sync.Mutex
+	addresses map[string]address
+}
+
+type address struct {
+	url   string
+	until time.Time
+}
+
+var _ routing.Directory = &Directory{}
+
+// NewDirectory returns the directory of a node whose reconciler is set up.
+func NewDirectory(r *Reconciler) *Directory {
+	return &Directory{r: r, locates: make(chan struct{}, locateLimit), addresses: map[string]address{}}
+}
+
+// Situation implements routing.Directory.
+func (d *Directory) Situation(stream routing.Stream) (routing.Situation, bool, <-chan struct{}) {
+	return d.r.host.situation(stream)
+}
+
+// Locate implements routing.Directory.
+func (d *Directory) Locate(ctx context.Context, stream routing.Stream) (routing.Situation, error) {
+	object, err := d.get(ctx, stream)
+	if err != nil {
+		return routing.Situation{}, err
+	}
+	return situationOf(object, settingsOf(object)), nil
+}
+
+func (d *Directory) get(ctx context.Context, stream routing.Stream) (*v1alpha1.Stream, error) {
+	select {
+	case d.locates <- struct{}{}:
+		defer func() { <-d.locates }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting to ask the API server: %w", ctx.Err())
+	}
+	object := &v1alpha1.Stream{}
+	err := d.r.Live.Get(ctx, client.ObjectKey{Namespace: stream.Namespace, Name: stream.Name}, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, routing.ErrNotFound
+	case err != nil:
+		return nil, fmt.Errorf("reading stream %s: %w", stream, err)
+	}
+	return object, nil
+}
+
+// Address implements routing.Directory.
+func (d *Directory) Address(ctx context.Context, node string) (string, error) {
+	now := d.r.Now()
+	d.mu.Lock()
+	known, found := d.addresses[node]
+	d.mu.Unlock()
+	if found && now.Before(known.until) {
+		return known.url, nil
+	}
+	object := &v1alpha1.StreamNode{}
+	if err := d.r.Live.Get(ctx, client.ObjectKey{Name: node}, object); err != nil {
+		return "", fmt.Errorf("reading node %s: %w", node, err)
+	}
+	if object.Status.Address == "" {
+		return "", fmt.Errorf("node %s has no address", node)
+	}
+	d.mu.Lock()
+	d.addresses[node] = address{url: object.Status.Address, until: now.Add(addressFor)}
+	d.mu.Unlock()
+	return object.Status.Address, nil
+}
+
+// Create implements routing.Directory. Where a stream of that name is being deleted it waits until that is gone.
+func (d *Directory) Create(ctx context.Context, stream routing.Stream, settings durablestreams.Settings) error {
+	return wait.PollUntilContextCancel(ctx, goneEvery, true, func(ctx context.Context) (bool, error) {
+		err := d.r.Client.Create(ctx, newStream(stream, settings))
+		switch {
+		case err == nil:
+			return true, nil
+		case apierrors.IsAlreadyExists(err):
+			existing, err := d.get(ctx, stream)
+			if errors.Is(err, routing.ErrNotFound) {
+				return false, nil
+			}
+			return err == nil && existing.DeletionTimestamp.IsZero(), err
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+			return false, &durablestreams.Problem{
+				Type: durablestreams.ProblemInvalidRequest, Status: httpStatus(err),
+				Detail: fmt.Sprintf("The stream cannot be created in namespace %s: %s.", stream.Namespace, apierrors.ReasonForError(err)),
+			}
+		}
+		return false, fmt.Errorf("creating stream %s: %w", stream, err)
+	})
+}
+
+func httpStatus(err error) int {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Code != 0 {
+		return int(status.Status().Code)
+	}
+	return 400
+}
+
+func newStream(stream routing.Stream, settings durablestreams.Settings) *v1alpha1.Stream {
+	object := &v1alpha1.Stream{
+		ObjectMeta: metav1.ObjectMeta{Namespace: stream.Namespace, Name: stream.Name},
+		Spec:       v1alpha1.StreamSpec{Creation: v1alpha1.CreationByClient, ContentType: settings.ContentType},
+	}
+	if settings.TTL != nil {
+		object.Spec.TTL = &metav1.Duration{Duration: *settings.TTL}
+	}
+	if settings.ExpiresAt != nil {
+		expiresAt := metav1.NewMicroTime(*settings.ExpiresAt)
+		object.Spec.ExpiresAt = &expiresAt
+	}
+	return object
+}
+
+// Delete implements routing.Directory: the log says first that the stream is deleted, which only the owner's session
+// can write; then the object goes.
+func (d *Directory) Delete(ctx context.Context, stream routing.Stream, uid string) error {
+	key := types.NamespacedName{Namespace: stream.Namespace, Name: stream.Name}
+	log := d.r.host.openLog(key, types.UID(uid))
+	if log == nil {
+		return engine.ErrSessionClosed
+	}
+	if err := log.Delete(ctx); err != nil && !errors.Is(err, engine.ErrStreamDeleted) {
+		return err //nolint:wrapcheck // the front tells the engine's errors apart
+	}
+	object := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: stream.Namespace, Name: stream.Name, UID: types.UID(uid)}}
+	return d.r.deleteObject(ctx, object)
+}

@@ -1,0 +1,186 @@
+package session
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/register"
+	"github.com/streamshift/streamshift/internal/durablestreams"
+	"github.com/streamshift/streamshift/internal/engine"
+	"github.com/streamshift/streamshift/internal/handoff"
+	"github.com/streamshift/streamshift/internal/routing"
+)
+
+// host holds what the node knows of its streams: for each the newest register seen, and the session. The watches, the
+// reconciler and the work it starts change it; the front reads it.
+type host struct {
+	me  string
+	now func() time.Time
+
+	mu      sync.Mutex
+	entries map[types.NamespacedName]*entry
+	// arrived is closed, and replaced, when a stream becomes known.
+	arrived chan struct{}
+}
+
+// entry is one stream. All of it is guarded by host.mu.
+type entry struct {
+	// stream is the newest version seen, at seenAt.
+	stream   *v1alpha1.Stream
+	seenAt   time.Time
+	settings durablestreams.Settings
+	session  handoff.Session
+	// log is the session's, in phases Open and Closing.
+	log Log
+	// opening is the identity of the session at opening.Epoch, kept over repeated attempts.
+	opening Opening
+	// closing is what the session in phase Closed left behind.
+	closing handoff.Closing
+	// openedAt is when the session in phase Open was opened.
+	openedAt moment
+	// removing tells that the log of the deleted stream is being removed; removed, that it is.
+	removing, removed bool
+	// failure is the last error of the work on the session; nil once it succeeded.
+	failure error
+	// changed is closed, and replaced, when anything that the front sees changes.
+	changed chan struct{}
+}
+
+func newHost(me string, now func() time.Time) *host {
+	return &host{me: me, now: now, entries: map[types.NamespacedName]*entry{}, arrived: make(chan struct{})}
+}
+
+// origin tells how a version of a stream was learnt.
+type origin int
+
+const (
+	// listedAtStart: it was there when the process started. An epoch assigned in it may have been opened before.
+	listedAtStart origin = iota
+	// seenLive: the watch delivered it, an own write returned it, or the API server was asked.
+	seenLive
+)
+
+// see takes in a version of a stream, unless a newer one is known.
+func (h *host) see(stream *v1alpha1.Stream, from origin) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key := types.NamespacedName{Namespace: stream.Namespace, Name: stream.Name}
+	e := h.entries[key]
+	switch {
+	case e == nil:
+		e = &entry{changed: make(chan struct{})}
+		h.entries[key] = e
+		close(h.arrived)
+		h.arrived = make(chan struct{})
+	case e.stream.UID != stream.UID:
+		if !register.Newer(stream, e.stream) {
+			return
+		}
+		e.end() // deleted and created anew under its name: another stream
+	case !register.Newer(stream, e.stream):
+		return
+	}
+	assigned := stream.Status.Node == h.me && stream.Status.State == v1alpha1.StreamOpening
+	known := e.stream != nil && e.stream.UID == stream.UID && e.stream.Status.Node == h.me && e.stream.Status.Epoch == stream.Status.Epoch
+	if assigned && !known && from == seenLive {
+		e.session.MayOpen = stream.Status.Epoch
+	}
+	e.stream, e.settings, e.seenAt = stream, settingsOf(stream), h.now()
+	e.tell()
+}
+
+// forget drops a stream that the node has nothing to do with any more.
+func (h *host) forget(key types.NamespacedName) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e := h.entries[key]; e != nil {
+		e.end()
+		e.tell()
+		delete(h.entries, key)
+	}
+}
+
+// update changes an entry and tells the front. It does nothing where the stream is not known any more, or is another
+// one under the same name.
+func (h *host) update(key types.NamespacedName, uid types.UID, change func(*entry)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e := h.entries[key]; e != nil && e.stream.UID == uid {
+		change(e)
+		e.tell()
+	}
+}
+
+// tell wakes everybody who waits for a change.
+func (e *entry) tell() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// end abandons the session, if there is one.
+func (e *entry) end() {
+	if e.log != nil {
+		e.log.Abandon()
+	}
+	e.log, e.session, e.opening, e.closing, e.failure = nil, handoff.Session{}, Opening{}, handoff.Closing{}, nil
+	e.removing, e.removed = false, false
+}
+
+// ended notes that a session ended by itself.
+func (e *entry) ended(err error) {
+	e.log = nil
+	epoch := e.session.Epoch
+	e.session = handoff.Session{Phase: handoff.SessionNone}
+	var fenced *engine.FencedError
+	if errors.As(err, &fenced) {
+		e.session = handoff.Session{Phase: handoff.SessionFenced, Epoch: epoch, LogEpoch: int64(fenced.Epoch)}
+	}
+}
+
+// openLog returns the log of a stream's open session; nil where there is none.
+func (h *host) openLog(key types.NamespacedName, uid types.UID) Log {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e := h.entries[key]; e != nil && e.stream.UID == uid && e.session.Phase == handoff.SessionOpen {
+		return e.log
+	}
+	return nil
+}
+
+// situation is the front's view.
+func (h *host) situation(stream routing.Stream) (routing.Situation, bool, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.entries[types.NamespacedName{Namespace: stream.Namespace, Name: stream.Name}]
+	if e == nil {
+		return routing.Situation{}, false, h.arrived
+	}
+	s := situationOf(e.stream, e.settings)
+	if e.session.Phase == handoff.SessionOpen && e.session.Epoch == e.stream.Status.Epoch {
+		s.Log = e.log
+	}
+	return s, true, e.changed
+}
+
+func situationOf(stream *v1alpha1.Stream, settings durablestreams.Settings) routing.Situation {
+	s := routing.Situation{UID: string(stream.UID), Epoch: stream.Status.Epoch, Owner: stream.Status.Node, Settings: settings}
+	if pending := stream.Status.PendingTransfer; pending != nil {
+		s.Pending = &routing.Pending{UID: string(pending.UID), Source: pending.Source, Target: pending.Target}
+	}
+	return s
+}
+
+func settingsOf(stream *v1alpha1.Stream) durablestreams.Settings {
+	settings := durablestreams.Settings{ContentType: stream.Spec.ContentType}
+	if ttl := stream.Spec.TTL; ttl != nil {
+		settings.TTL = &ttl.Duration
+	}
+	if expiresAt := stream.Spec.ExpiresAt; expiresAt != nil {
+		settings.ExpiresAt = &expiresAt.Time
+	}
+	return settings
+}

@@ -1,0 +1,89 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/handoff"
+)
+
+// moment is a time that may be unknown.
+type moment = *metav1.MicroTime
+
+// view is everything that a decision about a stream is made from.
+type view struct {
+	stream   *v1alpha1.Stream
+	session  handoff.Session
+	closing  handoff.Closing
+	openedAt moment
+	// involved tells that the register names this node, as owner or as target.
+	involved bool
+	// gone tells that the stream does not exist any more; forgettable, that it went elsewhere a while ago.
+	gone, forgettable bool
+	// removing and removed tell how far the removal of a deleted stream's log is.
+	removing, removed bool
+	// expiresAt is when an open stream ends, if nobody uses it before; nil: never.
+	expiresAt *time.Time
+}
+
+// observe reads the view; nil where the stream is not known, or gone.
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*view, error) {
+	v := r.host.view(key, r.Now())
+	if v == nil || !v.involved || r.watched(ctx, key, v.stream) {
+		return v, nil
+	}
+	// The register as it was seen last names this node, and neither watch has the stream: it has left, or is gone.
+	stream := &v1alpha1.Stream{}
+	switch err := r.Live.Get(ctx, key, stream); {
+	case apierrors.IsNotFound(err):
+		v.gone = true
+		return v, nil
+	case err != nil:
+		return nil, fmt.Errorf("asking where the stream is: %w", err)
+	}
+	r.host.see(stream, seenLive)
+	return r.host.view(key, r.Now()), nil
+}
+
+// watched tells whether one of the watches has the stream, in whatever version.
+func (r *Reconciler) watched(ctx context.Context, key types.NamespacedName, stream *v1alpha1.Stream) bool {
+	for _, reader := range []client.Reader{r.Owned, r.Inbound} {
+		cached := &v1alpha1.Stream{}
+		if err := reader.Get(ctx, key, cached); err == nil && cached.UID == stream.UID {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *host) view(key types.NamespacedName, now time.Time) *view {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.entries[key]
+	if e == nil {
+		return nil
+	}
+	v := &view{
+		stream: e.stream, session: e.session, closing: e.closing, openedAt: e.openedAt,
+		removing: e.removing, removed: e.removed, involved: involves(e.stream, h.me),
+		forgettable: now.Sub(e.seenAt) >= forgetAfter,
+	}
+	if e.session.Phase == handoff.SessionOpen {
+		if at, ends := e.settings.Expiry(e.log.Info().LastAccess); ends {
+			v.expiresAt = &at
+		}
+	}
+	return v
+}
+
+func involves(stream *v1alpha1.Stream, node string) bool {
+	pending := stream.Status.PendingTransfer
+	return stream.Status.Node == node || pending != nil && pending.Target == node
+}
