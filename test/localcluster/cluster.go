@@ -55,6 +55,9 @@ type Cluster struct {
 	etcd      *Process
 	apiServer *Process
 
+	webhookServer string   // the name of the manager that the webhooks point at; empty before the first
+	webhooks      []string // the names of the webhook configurations installed
+
 	mu        sync.Mutex
 	processes []*Process // in the order of their start
 }

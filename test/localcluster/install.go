@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,10 +26,11 @@ const (
 )
 
 // Install applies every manifest below config/<folder> for each of the folders, in the order given ("crd", "rbac", ...), and
-// returns once the kinds that they define are served. Kustomize's own files are passed over.
+// returns once the kinds that they define are served. A folder that is made for kustomize is rendered by it, so that what is
+// tested is what users install.
 func (c *Cluster) Install(ctx context.Context, folders ...string) error {
 	for _, folder := range folders {
-		objects, err := readManifests(folder)
+		objects, err := c.readConfig(ctx, folder)
 		if err != nil {
 			return err
 		}
@@ -92,18 +92,30 @@ func (c *Cluster) awaitEstablished(ctx context.Context, name string) error {
 	})
 }
 
-// readManifests reads every YAML document below config/<folder>, in the order of the file names.
-func readManifests(folder string) ([]*unstructured.Unstructured, error) {
+// readConfig returns the objects of config/<folder>: what kustomize renders, or else every manifest in the order of the names.
+func (c *Cluster) readConfig(ctx context.Context, folder string) ([]*unstructured.Unstructured, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return nil, err
 	}
+	path := filepath.Join(root, "config", folder)
+	if _, err := os.Stat(filepath.Join(path, "kustomization.yaml")); err == nil {
+		rendered, err := c.Kubectl(ctx, "kustomize", path)
+		if err != nil {
+			return nil, err
+		}
+		return decodeManifests([]byte(rendered))
+	}
+	return readManifests(path)
+}
+
+func readManifests(folder string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
-	err = filepath.WalkDir(filepath.Join(root, "config", folder), func(path string, entry os.DirEntry, err error) error {
+	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
 			return err
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // a file of this module
+		content, err := os.ReadFile(path)
 		if err != nil {
 			return fmt.Errorf("reading manifest: %w", err)
 		}
@@ -115,7 +127,7 @@ func readManifests(folder string) ([]*unstructured.Unstructured, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading config/%s: %w", folder, err)
+		return nil, fmt.Errorf("reading %s: %w", folder, err)
 	}
 	return objects, nil
 }
@@ -132,7 +144,7 @@ func decodeManifests(content []byte) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, fmt.Errorf("decoding document %d: %w", len(objects)+1, err)
 		}
-		if len(object.Object) == 0 || strings.HasPrefix(object.GetAPIVersion(), "kustomize.config.k8s.io/") {
+		if len(object.Object) == 0 {
 			continue
 		}
 		objects = append(objects, object)

@@ -1,0 +1,202 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+)
+
+// The addresses that a component may have, by what they are for.
+const (
+	serveAddress   = "serve"
+	metricsAddress = "metrics"
+	healthAddress  = "health"
+	webhookAddress = "webhook"
+)
+
+// ManagerOptions of one manager process.
+type ManagerOptions struct {
+	// Name of the process; "manager" where empty. Several managers elect a leader.
+	Name string
+	// Args follow the ones that the cluster gives.
+	Args []string
+}
+
+// NodeOptions of one node agent.
+type NodeOptions struct {
+	// Name of the Kubernetes Node, which is created, and of the process.
+	Name string
+	// Slots is how many streams the node may hold.
+	Slots int
+	// Store is the URL of the object store; the cluster's own, which all its nodes share, where empty.
+	Store string
+	// Args follow the ones that the cluster gives.
+	Args []string
+}
+
+// GatewayOptions of one gateway.
+type GatewayOptions struct {
+	// Name of the process; "gateway" where empty.
+	Name string
+	// ParkTimeout is how long a request may wait for a node that can serve it; the gateway's default where 0.
+	ParkTimeout time.Duration
+	// Args follow the ones that the cluster gives.
+	Args []string
+}
+
+// Build builds manager, node, gateway and every other program of cmd/ into bin/ of the checkout. It does nothing where they
+// are up to date.
+func Build(ctx context.Context) error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, "make", "--no-print-directory", "build")
+	command.Dir = root
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("building Streamshift's programs: %w\n%s", err, output)
+	}
+	return nil
+}
+
+// StartManager starts a manager and, where it is the first one, points the webhook at it.
+func (c *Cluster) StartManager(ctx context.Context, options ManagerOptions) (*Process, error) {
+	if options.Name == "" {
+		options.Name = "manager"
+	}
+	kubeconfig, err := c.AccountKubeconfig(ctx, ManagerAccount, "")
+	if err != nil {
+		return nil, err
+	}
+	certificates := c.folder.join(options.Name + "-certificates")
+	if err := os.MkdirAll(certificates, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of the webhook's certificates: %w", err)
+	}
+	isServer := c.webhookServer == "" || c.webhookServer == options.Name
+	arguments := func(addresses map[string]string) ([]string, error) {
+		if isServer {
+			if err := c.installWebhook(ctx, addresses[webhookAddress]); err != nil {
+				return nil, err
+			}
+		}
+		return append([]string{
+			"--kubeconfig=" + kubeconfig,
+			"--leader-elect",
+			"--leader-election-namespace=" + SystemNamespace,
+			"--webhook-bind-address=" + addresses[webhookAddress],
+			"--webhook-cert-dir=" + certificates,
+		}, options.Args...), nil
+	}
+	process, err := c.startComponent(ctx, options.Name, "manager", []string{metricsAddress, healthAddress, webhookAddress}, arguments)
+	if err != nil || !isServer {
+		return process, err
+	}
+	c.webhookServer = options.Name
+	return process, c.awaitWebhooks(ctx)
+}
+
+// StartNode creates the Kubernetes Node and starts the agent on it.
+func (c *Cluster) StartNode(ctx context.Context, options NodeOptions) (*Process, error) {
+	if options.Store == "" {
+		options.Store = c.StoreURL()
+	}
+	if err := c.CreateNode(ctx, options.Name); err != nil {
+		return nil, err
+	}
+	kubeconfig, err := c.AccountKubeconfig(ctx, NodeAccount, options.Name)
+	if err != nil {
+		return nil, err
+	}
+	return c.startComponent(ctx, options.Name, "node", []string{metricsAddress, healthAddress, serveAddress},
+		func(addresses map[string]string) ([]string, error) {
+			return append([]string{
+				"--kubeconfig=" + kubeconfig,
+				"--node-name=" + options.Name,
+				"--slots=" + strconv.Itoa(options.Slots),
+				"--store=" + options.Store,
+				"--listen-address=" + addresses[serveAddress],
+				"--advertise-url=http://" + addresses[serveAddress],
+			}, options.Args...), nil
+		})
+}
+
+// StartGateway starts a gateway, which serves streams of the namespace "default" by their bare names, too.
+func (c *Cluster) StartGateway(ctx context.Context, options GatewayOptions) (*Process, error) {
+	if options.Name == "" {
+		options.Name = "gateway"
+	}
+	kubeconfig, err := c.AccountKubeconfig(ctx, GatewayAccount, "")
+	if err != nil {
+		return nil, err
+	}
+	return c.startComponent(ctx, options.Name, "gateway", []string{metricsAddress, healthAddress, serveAddress},
+		func(addresses map[string]string) ([]string, error) {
+			args := []string{
+				"--kubeconfig=" + kubeconfig,
+				"--listen-address=" + addresses[serveAddress],
+				"--default-namespace=default",
+			}
+			if options.ParkTimeout > 0 {
+				args = append(args, "--park-timeout="+options.ParkTimeout.String())
+			}
+			return append(args, options.Args...), nil
+		})
+}
+
+// StoreURL names the object store that nodes of this cluster share unless told otherwise: files in the cluster's folder.
+func (c *Cluster) StoreURL() string { return "file://" + c.folder.join("store") }
+
+// InstallStreamshift installs everything that the components need but the webhook, which StartManager installs.
+func (c *Cluster) InstallStreamshift(ctx context.Context) error {
+	for _, namespace := range []string{SystemNamespace, v1alpha1.NodeLeaseNamespace, "default"} {
+		if err := c.CreateNamespace(ctx, namespace); err != nil {
+			return err
+		}
+	}
+	return c.Install(ctx, "crd", "rbac")
+}
+
+// startComponent starts a program of cmd/ with fresh addresses; args gets them and returns the component's own arguments.
+func (c *Cluster) startComponent(
+	ctx context.Context, name, command string, purposes []string, args func(map[string]string) ([]string, error),
+) (*Process, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	c.progress("Starting %s", name)
+	return c.startProgram(ctx, program{name: name, path: filepath.Join(root, "bin", command), arguments: func() (invocation, error) {
+		addresses := map[string]string{}
+		for _, purpose := range purposes {
+			address, err := c.ports.takeAddress()
+			if err != nil {
+				return invocation{}, err
+			}
+			addresses[purpose] = address
+		}
+		own, err := args(addresses)
+		if err != nil {
+			return invocation{}, err
+		}
+		return invocation{
+			args: append([]string{
+				"--metrics-bind-address=" + addresses[metricsAddress],
+				"--health-probe-bind-address=" + addresses[healthAddress],
+			}, own...),
+			readyURL:  "http://" + addresses[healthAddress] + "/readyz",
+			addresses: addresses,
+		}, nil
+	}})
+}
+
+// URL is where a node or a gateway serves streams.
+func (p *Process) URL() string { return "http://" + p.addresses[serveAddress] }
+
+// MetricsURL is where a component of Streamshift shows its metrics.
+func (p *Process) MetricsURL() string { return "http://" + p.addresses[metricsAddress] + "/metrics" }
