@@ -13,9 +13,9 @@ import (
 	"github.com/streamshift/streamshift/internal/routing"
 )
 
-// StreamReconciler takes the register of each stream into the table.
-//
 // +kubebuilder:rbac:groups=streamshift.io,resources=streams,verbs=get;list;watch
+
+// StreamReconciler takes the register of each stream into the table.
 type StreamReconciler struct {
 	Client client.Reader
 	Table  *routing.Table

@@ -91,12 +91,18 @@ func (r *Reconciler) open(ctx context.Context, v *view) {
 	key, epoch := client.ObjectKeyFromObject(v.stream), v.stream.Status.Epoch
 	var opening Opening
 	r.host.update(key, v.stream.UID, func(e *entry) {
+		if r.host.stopping {
+			return
+		}
 		if e.opening.Epoch != epoch {
 			e.opening = Opening{Stream: string(v.stream.UID), Epoch: epoch, Session: r.NewID(), Tail: tailHint(v.stream), Created: v.stream.Spec.Creation != v1alpha1.CreationByClient}
 		}
 		opening = e.opening
 		e.session.Phase, e.session.Epoch = handoff.SessionOpening, epoch
 	})
+	if opening == (Opening{}) {
+		return
+	}
 	r.work(ctx, key, func(ctx context.Context) error {
 		log, err := r.Engine.Open(ctx, opening)
 		r.opened(ctx, key, v.stream.UID, opening, log, err)

@@ -163,3 +163,15 @@ func (d *Directory) Delete(ctx context.Context, stream routing.Stream, uid strin
 	object := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: stream.Namespace, Name: stream.Name, UID: types.UID(uid)}}
 	return d.r.deleteObject(ctx, object)
 }
+
+// Expired is told by the protocol of a stream whose time to live is over.
+func (r *Reconciler) Expired(stream durablestreams.Stream) {
+	r.host.mu.Lock()
+	defer r.host.mu.Unlock()
+	for key, e := range r.host.entries {
+		if string(e.stream.UID) == stream.ID {
+			r.wake(key)
+			return
+		}
+	}
+}

@@ -25,6 +25,8 @@ type host struct {
 	entries map[types.NamespacedName]*entry
 	// arrived is closed, and replaced, when a stream becomes known.
 	arrived chan struct{}
+	// stopping tells that the agent ends: no session is opened any more.
+	stopping bool
 }
 
 // entry is one stream. All of it is guarded by host.mu.

@@ -14,11 +14,11 @@ import (
 	"github.com/streamshift/streamshift/internal/handoff"
 )
 
-// Reconciler drives the sessions of one node.
-//
 // +kubebuilder:rbac:groups=streamshift.io,resources=streams,verbs=get;list;watch;create;delete;patch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streams/status,verbs=patch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes,verbs=get
+
+// Reconciler drives the sessions of one node.
 type Reconciler struct {
 	// Node is the name of this node.
 	Node string

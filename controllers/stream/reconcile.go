@@ -16,13 +16,13 @@ import (
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
-// Reconciler reconciles Streams on the manager.
-//
 // +kubebuilder:rbac:groups=streamshift.io,resources=streams,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streams/status,verbs=patch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamtransfers,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles Streams on the manager.
 type Reconciler struct {
 	// Client reads from the cache and writes to the API server; Live reads from the API server.
 	Client client.Client

@@ -15,13 +15,13 @@ import (
 	"github.com/streamshift/streamshift/internal/liveness"
 )
 
-// Reconciler reconciles StreamNodes on the manager.
-//
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch,namespace=streamshift-node-lease
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles StreamNodes on the manager.
 type Reconciler struct {
 	Client      client.Client
 	Slots       *slots.Ledger

@@ -15,9 +15,10 @@ import (
 	"github.com/streamshift/streamshift/internal/admission"
 )
 
+// +kubebuilder:webhook:path=/validate-streamshift-io-v1alpha1-streamtransfer,mutating=false,failurePolicy=Fail,sideEffects=None,groups=streamshift.io,resources=streamtransfers,verbs=create,versions=v1alpha1,name=streamtransfers.streamshift.io,admissionReviewVersions=v1,timeoutSeconds=5,serviceName=streamshift-webhook,serviceNamespace=streamshift-system
+// +kubebuilder:webhookconfiguration:mutating=false,name=streamshift
+
 // Validator answers kubectl apply of a StreamTransfer. What it lets through the manager judges again before it accepts.
-//
-// +kubebuilder:webhook:path=/validate-streamshift-io-v1alpha1-streamtransfer,mutating=false,failurePolicy=Fail,sideEffects=None,groups=streamshift.io,resources=streamtransfers,verbs=create,versions=v1alpha1,name=streamtransfers.streamshift.io,admissionReviewVersions=v1,timeoutSeconds=5
 type Validator struct {
 	// Client reads from the cache; Live from the API server.
 	Client client.Reader

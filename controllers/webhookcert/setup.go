@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 )
 
-// Options say what is certified, and for how long.
-//
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;update,namespace=streamshift-system
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,verbs=get;list;watch
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=streamshift,verbs=update
+
+// Options say what is certified, and for how long.
 type Options struct {
 	// Namespace of the Secret and of the webhook's Service.
 	Namespace string

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/streamshift/streamshift/internal/routing"
+)
+
+// options are the command line's.
+type options struct {
+	node             string
+	slots            int32
+	storeURL         string
+	listenAddress    string
+	advertiseURL     string
+	metricsAddress   string
+	healthAddress    string
+	defaultNamespace string
+	parkTimeout      time.Duration
+	longPollTimeout  time.Duration
+	leaseDuration    time.Duration
+	renewEvery       time.Duration
+	stopTimeout      time.Duration
+	cacheBytes       int
+	queriesPerSecond float32
+	logging          zap.Options
+}
+
+func newCommand() *cobra.Command {
+	o := &options{}
+	command := &cobra.Command{
+		Use:   "node --node-name NAME --store URL --advertise-url URL",
+		Short: "Holds and serves the streams of one node",
+		Long: "Registers this node with its slots, serves the streams that it owns from an object store, and hands them over.\n\n" +
+			"The object store is named by URL: file:///folder, s3://bucket?region=..., gs://bucket, azblob://container; each with\n" +
+			"&prefix=some/folder/ to share it. Credentials come from the environment, as the provider's own tools take them.",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PreRunE:       func(*cobra.Command, []string) error { return o.check() },
+		RunE:          func(command *cobra.Command, _ []string) error { return run(command.Context(), o) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.node, "node-name", "", "the name of the Kubernetes Node that this agent runs on (required)")
+	flags.Int32Var(&o.slots, "slots", 1000, "how many streams the node may hold, where it is registered for the first time")
+	flags.StringVar(&o.storeURL, "store", "", "the URL of the object store (required)")
+	flags.StringVar(&o.listenAddress, "listen-address", ":4437", "where streams are served")
+	flags.StringVar(&o.advertiseURL, "advertise-url", "", "the base URL under which gateways and other nodes reach this one (required)")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served; 0 for nowhere")
+	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
+	flags.StringVar(&o.defaultNamespace, "default-namespace", "default", "the namespace of streams whose URL names none")
+	flags.DurationVar(&o.parkTimeout, "park-timeout", routing.DefaultParkTimeout, "how long a request waits for its stream to open")
+	flags.DurationVar(&o.longPollTimeout, "long-poll-timeout", 20*time.Second, "how long a long-poll waits for new records; at most 25 s")
+	flags.DurationVar(&o.leaseDuration, "lease-duration", 15*time.Second, "for how long a renewal of the node's lease holds")
+	flags.DurationVar(&o.renewEvery, "lease-renew-interval", 5*time.Second, "how often the lease is renewed")
+	flags.DurationVar(&o.stopTimeout, "stop-timeout", 20*time.Second, "how long closing all streams may take at the end")
+	flags.IntVar(&o.cacheBytes, "cache-bytes", 256<<20, "memory for records that were read or written lately, all streams together")
+	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 200, "requests a second to the API server at most")
+
+	goFlags := flag.NewFlagSet("", flag.ContinueOnError)
+	config.RegisterFlags(goFlags)
+	o.logging.BindFlags(goFlags)
+	flags.AddGoFlagSet(goFlags)
+	return command
+}
+
+func (o *options) check() error {
+	for _, required := range []struct{ flag, value string }{
+		{"node-name", o.node}, {"store", o.storeURL}, {"advertise-url", o.advertiseURL},
+	} {
+		if required.value == "" {
+			return fmt.Errorf("--%s is required; --help says what it is", required.flag)
+		}
+	}
+	if o.renewEvery*2 > o.leaseDuration {
+		return fmt.Errorf("--lease-renew-interval %s must be at most half of --lease-duration %s", o.renewEvery, o.leaseDuration)
+	}
+	return nil
+}

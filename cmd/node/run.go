@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/registration"
+	"github.com/streamshift/streamshift/controllers/session"
+	"github.com/streamshift/streamshift/internal/durablestreams"
+	"github.com/streamshift/streamshift/internal/engine"
+	"github.com/streamshift/streamshift/internal/engine/store"
+	"github.com/streamshift/streamshift/internal/routing"
+)
+
+// run wires the agent and runs it until the context ends.
+func run(ctx context.Context, o *options) error {
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+
+	objects, err := store.Open(ctx, o.storeURL)
+	if err != nil {
+		return fmt.Errorf("opening the object store of --store: %w", err)
+	}
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the API server: %w", err)
+	}
+	config.QPS, config.Burst = o.queriesPerSecond, int(2*o.queriesPerSecond)
+	mgr, inbound, err := newManager(config, scheme, o)
+	if err != nil {
+		return err
+	}
+	direct, err := client.New(config, client.Options{Scheme: scheme, Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	log := ctrl.Log.WithName("node").WithValues("node", o.node)
+	storage := &session.StoreEngine{Store: objects, Config: engine.Config{Clock: time.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)}}
+	sessions := &session.Reconciler{
+		Node: o.node, Live: direct, Client: direct, Engine: storage, NewID: uuid.NewString, Now: time.Now, Log: log,
+	}
+	if err := sessions.SetupWithManager(mgr, mgr.GetCache(), inbound); err != nil {
+		return err
+	}
+	agent := &registration.Agent{
+		Client: direct, Node: o.node, Instance: uuid.NewString(), Address: o.advertiseURL, Slots: o.slots,
+		LeaseDuration: o.leaseDuration, RenewEvery: o.renewEvery,
+		CheckStore: storage.Check, CheckStoreEvery: o.leaseDuration, Now: time.Now, Log: log,
+	}
+	front, err := newFront(o, sessions, log)
+	if err != nil {
+		return err
+	}
+	for _, runnable := range []manager.Runnable{inbound, agent, front} {
+		if err := mgr.Add(runnable); err != nil {
+			return fmt.Errorf("adding to the manager: %w", err)
+		}
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("front", front.Check); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	return mgr.Start(ctx)
+}
+
+// newManager returns a manager whose cache has the streams that the node owns, and a second cache of the streams that a
+// pending transfer brings: a cache selects by all of its terms, never by one of two.
+func newManager(config *rest.Config, scheme *runtime.Scheme, o *options) (ctrl.Manager, cache.Cache, error) {
+	gracePeriod := o.stopTimeout + 5*time.Second
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme,
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject:         map[client.Object]cache.ByObject{&v1alpha1.Stream{}: {Field: session.OwnedBy(o.node)}},
+		},
+		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:  o.healthAddress,
+		GracefulShutdownTimeout: &gracePeriod,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("making the manager: %w", err)
+	}
+	inbound, err := cache.New(config, cache.Options{
+		Scheme: scheme, Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject:         map[client.Object]cache.ByObject{&v1alpha1.Stream{}: {Field: session.InboundTo(o.node)}},
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("making the cache of inbound streams: %w", err)
+	}
+	return mgr, inbound, nil
+}
+
+// newFront returns the HTTP front of the node.
+func newFront(o *options, sessions *session.Reconciler, log logr.Logger) (*session.Front, error) {
+	limits := durablestreams.DefaultLimits()
+	limits.LongPoll = o.longPollTimeout
+	protocol, err := durablestreams.New(durablestreams.Config{
+		Limits: limits, Clock: time.Now, Jitter: rand.Int64N, Log: log, OnExpired: sessions.Expired,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the protocol: %w", err)
+	}
+	node := routing.NewNode(routing.NodeConfig{
+		Node: o.node, DefaultNamespace: o.defaultNamespace, Directory: session.NewDirectory(sessions), Protocol: protocol,
+		ParkTimeout: o.parkTimeout, Bodies: routing.NewBodies(limits.BodyBytes, limits.BodiesBytes, limits.BodyTimeout, time.Now),
+		Now: time.Now, Log: log,
+	})
+	for _, collector := range node.Metrics().Collectors() {
+		if err := metrics.Registry.Register(collector); err != nil {
+			return nil, fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	return &session.Front{Address: o.listenAddress, Handler: node, Sessions: sessions, StopTimeout: o.stopTimeout, Log: log}, nil
+}

@@ -1,0 +1,67 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/streamshift/streamshift/internal/engine"
+	"github.com/streamshift/streamshift/internal/engine/store"
+)
+
+// StoreEngine is the storage engine over one object store.
+type StoreEngine struct {
+	Store store.Store
+	// Config has what all sessions share; what names one of them is set by Open.
+	Config engine.Config
+
+	probed atomic.Bool
+}
+
+var _ Engine = &StoreEngine{}
+
+// errNotProbed keeps streams closed until the store has shown that it can fence.
+var errNotProbed = errors.New("the object store has not been found safe yet")
+
+// aliveKey is a key that no object has.
+const aliveKey = "probe/alive"
+
+// Check puts the store to the test that it must pass once, and afterwards asks it for a sign of life.
+func (e *StoreEngine) Check(ctx context.Context) error {
+	if e.probed.Load() {
+		if _, err := e.Store.Get(ctx, aliveKey); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("asking the object store: %w", err)
+		}
+		return nil
+	}
+	if err := store.Probe(ctx, e.Store); err != nil {
+		return err //nolint:wrapcheck // says what it was doing
+	}
+	e.probed.Store(true)
+	return nil
+}
+
+// Open implements Engine.
+func (e *StoreEngine) Open(ctx context.Context, opening Opening) (Log, error) {
+	if !e.probed.Load() {
+		return nil, errNotProbed
+	}
+	config := e.Config
+	config.Stream, config.Session = opening.Stream, opening.Session
+	config.Epoch, config.Tail = engine.Epoch(opening.Epoch), engine.SegmentNumber(opening.Tail)
+	config.Created = opening.Created
+	session, err := engine.Open(ctx, e.Store, config)
+	if err != nil {
+		return nil, fmt.Errorf("opening stream %s at epoch %d: %w", opening.Stream, opening.Epoch, err)
+	}
+	return session, nil
+}
+
+// Remove implements Engine.
+func (e *StoreEngine) Remove(ctx context.Context, stream string) error {
+	if err := engine.Remove(ctx, e.Store, stream); err != nil {
+		return fmt.Errorf("removing the log of stream %s: %w", stream, err)
+	}
+	return nil
+}
