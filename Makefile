@@ -37,14 +37,19 @@ generate: ## Write the deep-copy functions of the API.
 
 .PHONY: manifests
 manifests: ## Write custom resource definitions, one role a component, and the webhook's configuration.
+	@mkdir -p config/crd/bases config/rbac config/webhook # controller-gen writes nothing, and says nothing, where a folder is missing
 	$(controller_gen) crd paths=./api/... output:crd:artifacts:config=config/crd/bases
 	$(controller_gen) webhook paths=./controllers/... output:webhook:artifacts:config=config/webhook
-	$(controller_gen) rbac:roleName=streamshift-manager,fileName=manager_role.yaml $(manager_paths) output:rbac:artifacts:config=config/rbac
-	$(controller_gen) rbac:roleName=streamshift-node,fileName=node_role.yaml paths=./controllers/session/... output:rbac:artifacts:config=config/rbac
-	$(controller_gen) rbac:roleName=streamshift-gateway,fileName=gateway_role.yaml paths=./internal/gateway/... output:rbac:artifacts:config=config/rbac
+	$(call role,manager,$(filter-out $(node_controllers) $(gateway_controllers),$(notdir $(wildcard controllers/*))))
+	$(call role,node,$(node_controllers))
+	$(call role,gateway,$(gateway_controllers))
 
-# The manager's role comes from every controller but the node agent's.
-manager_paths = $(foreach folder,$(filter-out controllers/session,$(wildcard controllers/*)),paths=./$(folder)/...)
+# Whose controllers run where; those that are named here by nobody run in the manager.
+node_controllers = session registration
+gateway_controllers = route
+# $(call role,COMPONENT,CONTROLLERS): the component's role, from the markers in its controllers' packages.
+role = $(controller_gen) rbac:roleName=streamshift-$1,fileName=$1_role.yaml $(foreach c,$2,paths=./controllers/$c/...) \
+	output:rbac:artifacts:config=config/rbac
 
 ##@ Check
 

@@ -3,15 +3,20 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/checkout" "$work/before"
 # What git knows or would add, as it is in the working tree; deleted files are left out.
 git ls-files --cached --others --exclude-standard -z | while IFS= read -r -d '' file; do
-  [ -e "$file" ] && printf '%s\0' "$file"
-done | tar --null --files-from=- -cf - | tar -xf - -C "$copy"
+  if [ -e "$file" ]; then printf '%s\0' "$file"; fi
+done | tar --null --files-from=- -cf - | tar -xf - -C "$work/checkout"
+cp -R "$work/checkout/api" "$work/checkout/config" "$work/before"
 
-make --no-print-directory -C "$copy" generate manifests >/dev/null
+make --no-print-directory -C "$work/checkout" generate manifests >/dev/null
 for folder in api config; do
-  diff -ru "$folder" "$copy/$folder" || { echo "Generated files are stale: run 'make generate manifests' and commit the result" >&2; exit 1; }
+  diff -ru "$work/before/$folder" "$work/checkout/$folder" || {
+    echo "Generated files are stale: run 'make generate manifests' and commit the result" >&2
+    exit 1
+  }
 done
 echo "Generated files are fresh"
