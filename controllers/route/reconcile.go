@@ -46,9 +46,9 @@ func routeOf(stream *v1alpha1.Stream) routing.Route {
 	return route
 }
 
-// NodeReconciler takes the address and the readiness of each node into the table.
-//
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes,verbs=get;list;watch
+
+// NodeReconciler takes the address and the readiness of each node into the table.
 type NodeReconciler struct {
 	Client client.Reader
 	Table  *routing.Table
