@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"container/list"
+	"sort"
+	"sync"
+)
+
+// Cache keeps decoded payload in memory, bounded in bytes, the latest used longest. Many sessions may share one.
+type Cache struct {
+	limit int
+
+	mu     sync.Mutex
+	size   int
+	blocks map[blockKey]*list.Element // of *cached
+	recent list.List                  // front: used last
+}
+
+// blockKey names a part of an object.
+type blockKey struct {
+	object string
+	part   int
+}
+
+type cached struct {
+	key   blockKey
+	block *block
+}
+
+// NewCache returns an empty cache of so many bytes.
+func NewCache(limit int) *Cache {
+	return &Cache{limit: limit, blocks: map[blockKey]*list.Element{}}
+}
+
+func (c *Cache) get(key blockKey) (*block, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.blocks[key]
+	if !ok {
+		return nil, false
+	}
+	c.recent.MoveToFront(e)
+	return e.Value.(*cached).block, true
+}
+
+func (c *Cache) put(key blockKey, b *block) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.blocks[key]; ok || b.cost() > c.limit {
+		return
+	}
+	c.blocks[key] = c.recent.PushFront(&cached{key: key, block: b})
+	c.size += b.cost()
+	for c.size > c.limit {
+		oldest := c.recent.Remove(c.recent.Back()).(*cached)
+		delete(c.blocks, oldest.key)
+		c.size -= oldest.block.cost()
+	}
+}
+
+// block is a run of messages that follow each other.
+type block struct {
+	first    Offset
+	messages [][]byte
+	ends     []Offset // position behind each message
+}
+
+func newBlock(first Offset, messages [][]byte) *block {
+	b := &block{first: first, messages: messages, ends: make([]Offset, len(messages))}
+	for i, m := range messages {
+		first += Offset(len(m))
+		b.ends[i] = first
+	}
+	return b
+}
+
+// end is the position behind the block.
+func (b *block) end() Offset {
+	if len(b.ends) == 0 {
+		return b.first
+	}
+	return b.ends[len(b.ends)-1]
+}
+
+// cost is about the memory that a block keeps: payload, and a slice and a position for each message.
+func (b *block) cost() int {
+	return int(b.end()-b.first) + 40*len(b.messages) + 256
+}
+
+// from appends to messages those from a position on, the first one cut where the position lies inside it, until limit
+// bytes of payload are reached; but at least one where the block has any.
+func (b *block) from(at Offset, messages [][]byte, limit int) ([][]byte, Offset) {
+	i := sort.Search(len(b.ends), func(i int) bool { return b.ends[i] > at })
+	taken := 0
+	for ; i < len(b.messages); i++ {
+		m := b.messages[i]
+		m = m[len(m)-int(b.ends[i]-at):]
+		if len(messages) > 0 && taken+len(m) > limit {
+			break
+		}
+		messages = append(messages, m)
+		taken += len(m)
+		at = b.ends[i]
+	}
+	return messages, at
+}

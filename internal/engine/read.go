@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+)
+
+// Read returns messages from a position on: as many as fit into maxBytes of payload, but at least one where the stream
+// has any there. It never waits for appends. It fails with ErrBeyondTail or ErrTrimmed for a position that the stream
+// does not have.
+func (s *Session) Read(ctx context.Context, from Offset, maxBytes int) (Batch, error) {
+	b, err := s.begin(from)
+	if err != nil {
+		return Batch{}, err
+	}
+	taken := 0
+	for b.Next < b.Tail && (taken < maxBytes || len(b.Messages) == 0) {
+		block, err := s.load(ctx, b.Next)
+		if err != nil {
+			return Batch{}, fmt.Errorf("reading at offset %d: %w", b.Next, err)
+		}
+		before := b.Next
+		b.Messages, b.Next = block.from(b.Next, b.Messages, maxBytes-taken)
+		if b.Next == before {
+			break // the next message does not fit
+		}
+		taken += int(b.Next - before)
+	}
+	return b, nil
+}
+
+// begin takes the bounds of a read.
+func (s *Session) begin(from Offset) (Batch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.err != nil:
+		return Batch{}, s.refusal()
+	case from > s.state.tail:
+		return Batch{}, ErrBeyondTail
+	case from < s.state.start:
+		return Batch{}, ErrTrimmed
+	}
+	return Batch{From: from, Next: from, Tail: s.state.tail, StreamClosed: s.state.life == lifeClosed}, nil
+}
+
+// load returns the block that holds a position below the tail.
+func (s *Session) load(ctx context.Context, at Offset) (*block, error) {
+	s.mu.Lock()
+	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].end > at })
+	if i == len(s.spans) || s.spans[i].first > at {
+		s.mu.Unlock()
+		return nil, errors.New("no segment holds it")
+	}
+	found := s.spans[i]
+	s.mu.Unlock()
+
+	key := segmentKey(s.cfg.Stream, found.number)
+	if b, ok := s.cfg.Cache.get(blockKey{object: key}); ok {
+		return b, nil
+	}
+	out, err := perform(ctx, s.store, &s.cfg.Limits, call{kind: callGet, key: key})
+	if err != nil {
+		return nil, err
+	}
+	if out.answer == answerAbsent {
+		return nil, fmt.Errorf("segment %d is gone", found.number)
+	}
+	b, err := decodeSegmentBlock(out.data, s.cfg.Stream, found)
+	if err != nil {
+		return nil, fmt.Errorf("reading segment %d: %w", found.number, err)
+	}
+	s.cfg.Cache.put(blockKey{object: key}, b)
+	return b, nil
+}
+
+// decodeSegmentBlock returns the payload of a segment that must be the one that the index names.
+func decodeSegmentBlock(data []byte, stream string, want span) (*block, error) {
+	seg, err := decodeSegment(data)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := decodeEntries(seg.body)
+	if err != nil {
+		return nil, err
+	}
+	b := newBlock(seg.first, messagesOf(entries))
+	if seg.stream != stream || seg.number != want.number || b.first != want.first || b.end() != want.end {
+		return nil, fmt.Errorf("%w: it is not the segment that the index names", errMalformed)
+	}
+	return b, nil
+}
+
+// Wait returns nil once the stream has something behind a position or is closed for appends, and ErrSessionClosed (or
+// ErrStreamDeleted) as soon as the session stops taking appends: then the stream goes on elsewhere.
+func (s *Session) Wait(ctx context.Context, from Offset) error {
+	for {
+		s.mu.Lock()
+		stopped := s.refusal()
+		if s.err == nil && (s.state.tail > from || s.state.life == lifeClosed) {
+			stopped = nil
+			s.mu.Unlock()
+			return nil
+		}
+		if stopped != nil {
+			s.mu.Unlock()
+			return stopped
+		}
+		if s.changed == nil {
+			s.changed = make(chan struct{})
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
