@@ -58,6 +58,12 @@ func NewNode(cfg NodeConfig) *Node {
 // Metrics returns what the front counts, for a registry.
 func (n *Node) Metrics() *Metrics { return n.metrics }
 
+// Parked returns how many requests wait now.
+func (n *Node) Parked() int {
+	requests, _ := n.parking.Count()
+	return requests
+}
+
 // request is one request on its way through the front.
 type request struct {
 	w      http.ResponseWriter
