@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
-
-	"github.com/streamshift/streamshift/api/v1alpha1"
 )
 
 // The addresses that a component may have, by what they are for.
@@ -151,16 +149,6 @@ func (c *Cluster) StartGateway(ctx context.Context, options GatewayOptions) (*Pr
 
 // StoreURL names the object store that nodes of this cluster share unless told otherwise: files in the cluster's folder.
 func (c *Cluster) StoreURL() string { return "file://" + c.folder.join("store") }
-
-// InstallStreamshift installs everything that the components need but the webhook, which StartManager installs.
-func (c *Cluster) InstallStreamshift(ctx context.Context) error {
-	for _, namespace := range []string{SystemNamespace, v1alpha1.NodeLeaseNamespace, "default"} {
-		if err := c.CreateNamespace(ctx, namespace); err != nil {
-			return err
-		}
-	}
-	return c.Install(ctx, "crd", "rbac")
-}
 
 // startComponent starts a program of cmd/ with fresh addresses; args gets them and returns the component's own arguments.
 func (c *Cluster) startComponent(

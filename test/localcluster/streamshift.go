@@ -1,0 +1,67 @@
+package localcluster
+
+import (
+	"context"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+)
+
+// defaultSlots is how many streams a node of Streamshift holds unless told otherwise.
+const defaultSlots = 100
+
+// Layout says what of Streamshift to start.
+type Layout struct {
+	// Nodes are the names of the nodes.
+	Nodes []string
+	// Slots is how many streams each node may hold; defaultSlots where 0.
+	Slots int
+	// ManagerArgs, NodeArgs and GatewayArgs follow the ones that the cluster gives.
+	ManagerArgs, NodeArgs, GatewayArgs []string
+}
+
+// Streamshift is one manager, the nodes and one gateway, all of them processes that run on a cluster.
+type Streamshift struct {
+	Manager *Process
+	// Nodes by name.
+	Nodes   map[string]*Process
+	Gateway *Process
+}
+
+// StartStreamshift builds the programs, installs what they need and starts them. It returns once every one is ready.
+func (c *Cluster) StartStreamshift(ctx context.Context, layout Layout) (*Streamshift, error) {
+	if layout.Slots == 0 {
+		layout.Slots = defaultSlots
+	}
+	c.progress("Building manager, node and gateway; the first time may take some minutes")
+	if err := Build(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.InstallStreamshift(ctx); err != nil {
+		return nil, err
+	}
+	started := &Streamshift{Nodes: map[string]*Process{}}
+	var err error
+	if started.Manager, err = c.StartManager(ctx, ManagerOptions{Args: layout.ManagerArgs}); err != nil {
+		return nil, err
+	}
+	for _, name := range layout.Nodes {
+		options := NodeOptions{Name: name, Slots: layout.Slots, Args: layout.NodeArgs}
+		if started.Nodes[name], err = c.StartNode(ctx, options); err != nil {
+			return nil, err
+		}
+	}
+	if started.Gateway, err = c.StartGateway(ctx, GatewayOptions{Args: layout.GatewayArgs}); err != nil {
+		return nil, err
+	}
+	return started, nil
+}
+
+// InstallStreamshift installs everything that the components need but the webhook, which StartManager installs.
+func (c *Cluster) InstallStreamshift(ctx context.Context) error {
+	for _, namespace := range []string{SystemNamespace, v1alpha1.NodeLeaseNamespace, "default"} {
+		if err := c.CreateNamespace(ctx, namespace); err != nil {
+			return err
+		}
+	}
+	return c.Install(ctx, "crd", "rbac")
+}

@@ -1,0 +1,63 @@
+// Command playground starts Streamshift on this machine, a real control plane included, and leaves it up until Ctrl-C.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/streamshift/streamshift/test/localcluster"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stdout); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "playground:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) (err error) {
+	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: out})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	streamshift, err := cluster.StartStreamshift(ctx, localcluster.Layout{Nodes: []string{"node-a", "node-b", "node-c"}})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, usage, cluster.Kubeconfig(), cluster.KubectlPath(), streamshift.Gateway.URL(), cluster.Folder())
+	<-ctx.Done()
+	fmt.Fprintln(out, "\nStopping everything")
+	return nil
+}
+
+// usage has the verbs kubeconfig, kubectl, the gateway's URL, and the folder of the logs.
+const usage = `
+Streamshift is up: a manager, three nodes and a gateway. Ctrl-C ends and removes it all. In another terminal:
+
+  export KUBECONFIG=%s
+  alias kubectl=%s
+  export ORDERS=%s/v1/stream/default/orders
+
+Create a stream, append to it, read it:
+
+  kubectl apply -f config/samples/stream.yaml
+  kubectl get streams,streamnodes
+  curl -i -X POST -H 'Content-Type: application/json' -d '{"order": 1}' $ORDERS
+  curl -i "$ORDERS?offset=-1"
+
+Hand it over to another node, and append to where it is now, by the same URL:
+
+  kubectl apply -f config/samples/streamtransfer.yaml
+  kubectl get streamtransfers
+  curl -i -X POST -H 'Content-Type: application/json' -d '{"order": 2}' $ORDERS
+
+Logs are in %s
+`

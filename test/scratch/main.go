@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/streamshift/streamshift/test/localcluster"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	c, err := localcluster.Start(ctx, localcluster.Options{Progress: os.Stderr, Folder: "/tmp/pg"})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	defer c.Stop()
+	must := func(err error) {
+		if err != nil {
+			fmt.Println("ERR", err)
+			c.Stop()
+			os.Exit(1)
+		}
+	}
+	must(c.InstallStreamshift(ctx))
+	_, err = c.StartManager(ctx, localcluster.ManagerOptions{})
+	must(err)
+	for _, n := range []string{"node-a", "node-b", "node-c"} {
+		p, err := c.StartNode(ctx, localcluster.NodeOptions{Name: n, Slots: 1000})
+		must(err)
+		fmt.Println(n, p.URL())
+	}
+	g, err := c.StartGateway(ctx, localcluster.GatewayOptions{})
+	must(err)
+	fmt.Println("gateway", g.URL())
+	fmt.Println("folder", c.Folder())
+	<-ctx.Done()
+}
