@@ -13,15 +13,20 @@ import (
 // still sends may see its connection reset instead of the answer.
 const discardBytes = 16 << 20
 
+// limitBody starts the time in which the client must have sent its body. It ends when the body was read; where it is
+// not, the server still wants it before it answers, and would wait for it without end.
+//
+// Deadlines belong to the connection, so they go by the machine's clock. Not every writer has them; then the server's
+// own time-outs are all there is.
+func (h *Handler) limitBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.limits.BodyTimeout))
+	}
+}
+
 // readBody reads the whole body, within the limits. The caller calls release when it holds the body no longer. On
 // success the body of r is replaced by what was read, so that the request can be served again elsewhere.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), p *Problem) {
-	// Deadlines belong to the connection, not to the clock of the streams. They are not supported by every writer;
-	// without them the server's own time-outs hold.
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(h.limits.BodyTimeout))
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
-
 	reserved := h.limits.BodyBytes
 	if r.ContentLength > h.limits.BodyBytes {
 		return nil, nil, h.bodyTooLarge(r)
@@ -39,6 +44,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 		h.bodies.Release(reserved)
 		return nil, nil, p
 	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	return body, func() { h.bodies.Release(reserved) }, nil

@@ -30,6 +30,7 @@ func (c *Create) Release() {
 // ParseCreate reads and checks a PUT, its body included, before anything is made for it. The caller releases the
 // result. The request stays servable: its body is restored.
 func (h *Handler) ParseCreate(w http.ResponseWriter, r *http.Request) (*Create, *Problem) {
+	h.limitBody(w, r)
 	if len(r.Header.Values(headerForkedFrom)) > 0 || len(r.Header.Values(headerForkOffset)) > 0 {
 		return nil, &Problem{Type: ProblemForks, Status: http.StatusNotImplemented,
 			Detail: "Forks are not supported: a stream cannot be created from another one."}
@@ -81,6 +82,7 @@ func (h *Handler) ServeCreate(w http.ResponseWriter, r *http.Request, s Stream, 
 		h.answerExisting(w, s, c, done)
 		return nil
 	}
+	s.Log.Touch()
 	w.Header().Set("Location", location(r))
 	writeEnsured(w, http.StatusCreated, s, done)
 	return nil

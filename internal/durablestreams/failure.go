@@ -46,6 +46,8 @@ func refusal(err error) *Problem {
 	case errors.Is(err, engine.ErrSeqNotRising):
 		return &Problem{Type: ProblemSeqNotRising, Status: http.StatusConflict,
 			Detail: "Stream-Seq is not above the last accepted one."}
+	case errors.Is(err, engine.ErrAppendTooLarge): // only where the limits here are above the log's
+		return beyondLimit(http.StatusRequestEntityTooLarge, "The append is larger than the log admits: %v.", err)
 	case errors.Is(err, engine.ErrOverloaded):
 		p := &Problem{Type: ProblemOverloaded, Status: http.StatusServiceUnavailable,
 			Detail: "Too many appends to the stream are waiting; this one was not applied."}
@@ -83,6 +85,8 @@ func (h *Handler) refuseRead(w http.ResponseWriter, r *http.Request, s Stream, e
 	case errors.Is(err, engine.ErrTrimmed):
 		p = &Problem{Type: ProblemOffsetGone, Status: http.StatusGone,
 			Detail: "The offset is before the first position that is retained: read from offset -1."}
+	case errors.Is(err, errInsideMessage):
+		p = invalid("The offset is not one that this stream hands out: it lies inside a message.")
 	case errors.Is(err, engine.ErrBeyondTail):
 		p = &Problem{Type: ProblemOffsetBeyondTail, Status: http.StatusBadRequest,
 			Detail: "The offset is beyond the end of the stream: this stream never handed it out."}

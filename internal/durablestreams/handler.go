@@ -94,6 +94,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, s Stream) error 
 		defer c.Release()
 		return h.ServeCreate(w, r, s, c)
 	}
+	h.limitBody(w, r)
 	serve, ok := map[string]func(http.ResponseWriter, *http.Request, Stream) error{
 		http.MethodPost: h.serveAppend, http.MethodGet: h.serveRead, http.MethodHead: h.serveHead,
 	}[r.Method]

@@ -3,6 +3,7 @@ package durablestreams
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -117,8 +118,15 @@ func (h *Handler) waited(ctx context.Context) time.Duration {
 func (h *Handler) read(ctx context.Context, s Stream, from engine.Offset, maxBytes int) (engine.Batch, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.limits.ReadTimeout)
 	defer cancel()
-	return s.Log.Read(ctx, from, maxBytes)
+	b, err := s.Log.Read(ctx, from, maxBytes)
+	if err == nil && len(b.Messages) > 0 && s.Settings.encoding() == encodingJSON && !json.Valid(b.Messages[0]) {
+		return engine.Batch{}, errInsideMessage
+	}
+	return b, err
 }
+
+// errInsideMessage tells that a read of a JSON stream begins where no message does, and would answer what is no JSON.
+var errInsideMessage = errors.New("offset lies inside a message")
 
 // readTail returns an empty batch at the tail. It asks the session rather than its description, which a session that has
 // ended still gives.

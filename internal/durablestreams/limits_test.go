@@ -1,0 +1,245 @@
+package durablestreams
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestLimitsMustBeWhole(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change  func(*Limits)
+		wantErr bool
+	}{
+		"the defaults":                       {change: func(*Limits) {}},
+		"no body":                            {change: func(l *Limits) { l.BodyBytes = 0 }, wantErr: true},
+		"all bodies as large as one":         {change: func(l *Limits) { l.BodiesBytes = l.BodyBytes }},
+		"all bodies smaller than one":        {change: func(l *Limits) { l.BodiesBytes = l.BodyBytes - 1 }, wantErr: true},
+		"no time for a read":                 {change: func(l *Limits) { l.ReadTimeout = 0 }, wantErr: true},
+		"the longest long-poll":              {change: func(l *Limits) { l.LongPoll = MaxLongPoll }},
+		"a long-poll beyond the longest one": {change: func(l *Limits) { l.LongPoll = MaxLongPoll + 1 }, wantErr: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits := DefaultLimits()
+			tc.change(&limits)
+			_, err := New(Config{Limits: limits, Clock: time.Now, Jitter: func(int64) int64 { return 0 }})
+			if (err != nil) != tc.wantErr {
+				t.Errorf("got error %v, want one: %t", err, tc.wantErr)
+			}
+		})
+	}
+}
+
+func TestTokenLimits(t *testing.T) {
+	longest := strings.Repeat("x", DefaultLimits().TokenBytes)
+	for name, tc := range map[string]struct {
+		header   http.Header
+		wantType ProblemType
+	}{
+		"the longest producer":                  {header: producer(longest, "0", "0")},
+		"a producer one byte longer":            {header: producer(longest+"x", "0", "0"), wantType: ProblemLimit},
+		"the longest sequence":                  {header: header(headerSeq, longest)},
+		"a sequence one byte longer":            {header: header(headerSeq, longest+"x"), wantType: ProblemLimit},
+		"the largest producer numbers":          {header: producer("p", "9007199254740991", "9007199254740991")},
+		"a producer epoch one beyond":           {header: producer("p", "9007199254740992", "0"), wantType: ProblemInvalidRequest},
+		"a producer sequence one beyond":        {header: producer("p", "0", "9007199254740992"), wantType: ProblemInvalidRequest},
+		"a producer number with a leading zero": {header: producer("p", "0", "01"), wantType: ProblemInvalidRequest},
+		"an empty sequence":                     {header: header(headerSeq, ""), wantType: ProblemInvalidRequest},
+		"a header given twice":                  {header: header(headerSeq, "a", headerSeq, "b"), wantType: ProblemInvalidRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.header.Set("Content-Type", textType)
+			w := serve(t, newHandler(t), Stream{Settings: text, Log: newFaultyLog(time.Now)}, request(t, http.MethodPost, "", tc.header, "x"))
+			if got := problemOf(t, w); got != tc.wantType {
+				t.Errorf("got %d %s, want %q", w.Code, w.Body, tc.wantType)
+			}
+		})
+	}
+}
+
+// listen serves a stream on loopback. The channel is closed when a request was served.
+func listen(t *testing.T, h *Handler, s Stream) (*httptest.Server, <-chan struct{}) {
+	t.Helper()
+	served := make(chan struct{}, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h.Serve(w, r, s); err != nil {
+			t.Errorf("%s was not answered: %v", r.Method, err)
+		}
+		served <- struct{}{}
+	}))
+	t.Cleanup(server.Close)
+	return server, served
+}
+
+func post(t *testing.T, server *httptest.Server, body io.Reader) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", textType)
+	response, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatalf("the answer did not arrive: %v", err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+func TestBodyLimit(t *testing.T) {
+	const limit = 1000
+	h := newHandler(t, func(c *Config) { c.Limits.BodyBytes = limit })
+	server, _ := listen(t, h, Stream{Settings: text, Log: newFaultyLog(time.Now)})
+	for name, tc := range map[string]struct {
+		bytes      int
+		wantStatus int
+	}{
+		"at the limit":                      {bytes: limit, wantStatus: http.StatusNoContent},
+		"one beyond":                        {bytes: limit + 1, wantStatus: http.StatusRequestEntityTooLarge},
+		"far beyond, answered all the same": {bytes: 8 << 20, wantStatus: http.StatusRequestEntityTooLarge},
+	} {
+		body := strings.Repeat("x", tc.bytes)
+		t.Run(name, func(t *testing.T) {
+			if got := post(t, server, strings.NewReader(body)); got.StatusCode != tc.wantStatus {
+				t.Errorf("status is %d, want %d", got.StatusCode, tc.wantStatus)
+			}
+		})
+		t.Run(name+", of unknown length", func(t *testing.T) {
+			if got := post(t, server, io.MultiReader(strings.NewReader(body))); got.StatusCode != tc.wantStatus {
+				t.Errorf("status is %d, want %d", got.StatusCode, tc.wantStatus)
+			}
+		})
+	}
+}
+
+func TestAllBodiesLimit(t *testing.T) {
+	h := newHandler(t, func(c *Config) { c.Limits.BodyBytes, c.Limits.BodiesBytes = 10, 15 })
+	server, served := listen(t, h, Stream{Settings: text, Log: newFaultyLog(time.Now)})
+	first := dial(t, server) // the length of its body is unknown: it takes 10
+	_, _ = io.WriteString(first, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
+	for h.bodies.TryAcquire(6) { // until it is being read
+		h.bodies.Release(6)
+		runtime.Gosched()
+	}
+	if got := post(t, server, strings.NewReader("123456")); got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "1" {
+		t.Errorf("one byte beyond the limit: status %d, Retry-After %q, want 503 and 1", got.StatusCode, got.Header.Get("Retry-After"))
+	}
+	if got := post(t, server, strings.NewReader("12345")); got.StatusCode != http.StatusNoContent {
+		t.Errorf("at the limit: status %d, want 204", got.StatusCode)
+	}
+	_, _ = io.WriteString(first, "0\r\n\r\n")
+	if got, err := bufio.NewReader(first).ReadString('\n'); err != nil || !strings.HasPrefix(got, "HTTP/1.1 204 ") {
+		t.Errorf("the body that held the limit: got %q, %v, want 204", got, err)
+	}
+	for range 3 {
+		<-served
+	}
+	if !h.bodies.TryAcquire(15) {
+		t.Error("bodies that are gone still count")
+	}
+}
+
+func TestSlowBody(t *testing.T) {
+	for name, tc := range map[string]struct{ request, want string }{
+		"of an append": {
+			request: "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf", want: "HTTP/1.1 408 ",
+		},
+		"of an append that is refused without it": {
+			request: "POST / HTTP/1.1\r\nHost: a\r\nProducer-Id: p\r\nContent-Length: 10\r\n\r\nhalf", want: "HTTP/1.1 400 ",
+		},
+		"of a create that is refused without it": {
+			request: "PUT / HTTP/1.1\r\nHost: a\r\nStream-TTL: x\r\nContent-Length: 10\r\n\r\nhalf", want: "HTTP/1.1 400 ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) { testSlowBody(t, tc.request, tc.want) })
+	}
+}
+
+func testSlowBody(t *testing.T, request, want string) {
+	h := newHandler(t, func(c *Config) { c.Limits.BodyTimeout = 20 * time.Millisecond })
+	log := newFaultyLog(time.Now)
+	server, _ := listen(t, h, Stream{Settings: text, Log: log})
+	conn := dial(t, server)
+	_, _ = io.WriteString(conn, request)
+	status, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.HasPrefix(status, want) {
+		t.Errorf("got %q, %v, want %s", status, err, want)
+	}
+	if log.Info().Tail != 0 {
+		t.Error("a body that did not arrive was appended")
+	}
+}
+
+func TestBodyThatBreaksOffIsNotAppended(t *testing.T) {
+	log := newFaultyLog(time.Now)
+	server, served := listen(t, newHandler(t), Stream{Settings: text, Log: log})
+	conn := dial(t, server)
+	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")
+	_ = conn.Close()
+	<-served
+	if log.Info().Tail != 0 {
+		t.Error("a body that broke off was appended")
+	}
+}
+
+// A client that opens a read and takes nothing holds its request only as long as the limit says.
+func TestClientThatDoesNotRead(t *testing.T) {
+	for _, query := range []string{"?offset=-1", "?offset=-1&live=sse"} {
+		t.Run(query, func(t *testing.T) {
+			h := newHandler(t, func(c *Config) { c.Limits.WriteTimeout = 20 * time.Millisecond })
+			server, served := listen(t, h, Stream{Settings: text, Log: newFaultyLog(time.Now, strings.Repeat("x", 32<<20))})
+			conn := dial(t, server)
+			_, _ = io.WriteString(conn, "GET /"+query+" HTTP/1.1\r\nHost: a\r\n\r\n")
+			<-served
+		})
+	}
+}
+
+// The deadlines of one request do not reach into the next one on the connection.
+func TestDeadlinesEndWithTheRequest(t *testing.T) {
+	const brief = 20 * time.Millisecond
+	h := newHandler(t, func(c *Config) {
+		c.Limits.WriteTimeout, c.Limits.BodyTimeout, c.Limits.LongPoll = brief, brief, 5*brief
+	})
+	server, _ := listen(t, h, Stream{Settings: text, Log: newFaultyLog(time.Now, "start")})
+	conn := dial(t, server)
+	reader := bufio.NewReader(conn)
+	for _, r := range []struct{ request, want string }{
+		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\nx", "204 No Content"},
+		{"GET /?offset=-1 HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK"},
+		{"GET /?offset=now&live=long-poll HTTP/1.1\r\nHost: a\r\n\r\n", "204 No Content"},
+		{"GET /?offset=-1 HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK"},
+	} {
+		_, _ = io.WriteString(conn, r.request)
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatalf("%q: %v", r.request, err)
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		if response.Status != r.want {
+			t.Errorf("%q: got %s, want %s", r.request, response.Status, r.want)
+		}
+	}
+}
+
+func dial(t *testing.T, server *httptest.Server) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
