@@ -24,7 +24,13 @@ type blockKey struct {
 
 type cached struct {
 	key   blockKey
-	block *block
+	value costly
+}
+
+// costly is what a cache keeps: a *block or a chunkIndex.
+type costly interface {
+	// cost is about the memory that it takes, in bytes.
+	cost() int
 }
 
 // NewCache returns an empty cache of so many bytes.
@@ -32,7 +38,7 @@ func NewCache(limit int) *Cache {
 	return &Cache{limit: limit, blocks: map[blockKey]*list.Element{}}
 }
 
-func (c *Cache) get(key blockKey) (*block, bool) {
+func (c *Cache) get(key blockKey) (costly, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.blocks[key]
@@ -40,21 +46,21 @@ func (c *Cache) get(key blockKey) (*block, bool) {
 		return nil, false
 	}
 	c.recent.MoveToFront(e)
-	return e.Value.(*cached).block, true
+	return e.Value.(*cached).value, true
 }
 
-func (c *Cache) put(key blockKey, b *block) {
+func (c *Cache) put(key blockKey, value costly) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.blocks[key]; ok || b.cost() > c.limit {
+	if _, ok := c.blocks[key]; ok || value.cost() > c.limit {
 		return
 	}
-	c.blocks[key] = c.recent.PushFront(&cached{key: key, block: b})
-	c.size += b.cost()
+	c.blocks[key] = c.recent.PushFront(&cached{key: key, value: value})
+	c.size += value.cost()
 	for c.size > c.limit {
 		oldest := c.recent.Remove(c.recent.Back()).(*cached)
 		delete(c.blocks, oldest.key)
-		c.size -= oldest.block.cost()
+		c.size -= oldest.value.cost()
 	}
 }
 

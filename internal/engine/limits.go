@@ -49,7 +49,7 @@ func DefaultLimits() Limits {
 		RetryAtMost:        2 * time.Second,
 		CacheBytes:         8 << 20,
 		Producers:          10_000,
-		CheckpointSegments: 192,
+		CheckpointSegments: 128,
 		CheckpointBytes:    16 << 20,
 		TailSegments:       8192,
 		ChunkBytes:         32 << 20,

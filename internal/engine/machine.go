@@ -24,6 +24,8 @@ const (
 	callGet callKind = iota + 1
 	// callPeek gets the first segmentPeek bytes.
 	callPeek
+	// callRange gets length bytes from at on.
+	callRange
 	callCreate
 	callDelete
 )
@@ -32,6 +34,8 @@ type call struct {
 	kind callKind
 	key  string
 	data []byte // of callCreate
+	// at and length are of callRange, in bytes.
+	at, length int64
 }
 
 // answer says what the store made of a call.
@@ -64,6 +68,8 @@ func perform(ctx context.Context, s store.Store, limits *Limits, c call) (outcom
 		o.data, err = s.Get(ctx, c.key)
 	case callPeek:
 		o.data, err = s.GetRange(ctx, c.key, 0, segmentPeek)
+	case callRange:
+		o.data, err = s.GetRange(ctx, c.key, c.at, c.length)
 	case callCreate:
 		err = s.Create(ctx, c.key, c.data)
 	case callDelete:
@@ -74,7 +80,7 @@ func perform(ctx context.Context, s store.Store, limits *Limits, c call) (outcom
 		o.answer = answerDone
 	case c.kind == callCreate && errors.Is(err, store.ErrExists):
 		o.answer = answerTaken
-	case (c.kind == callGet || c.kind == callPeek) && errors.Is(err, store.ErrNotFound):
+	case c.kind != callCreate && errors.Is(err, store.ErrNotFound):
 		o.answer = answerAbsent
 	default:
 		o.answer = answerUnknown
@@ -103,7 +109,7 @@ func run(ctx context.Context, s store.Store, limits *Limits, m machine) error {
 // String names the kind for logs and metrics.
 func (k callKind) String() string {
 	switch k {
-	case callGet, callPeek:
+	case callGet, callPeek, callRange:
 		return "get"
 	case callCreate:
 		return "create"

@@ -92,7 +92,7 @@ func (o *opening) next() (call, bool) {
 	case openingSearch:
 		return call{kind: callPeek, key: segmentKey(o.stream, o.probe()*o.anchors)}, true
 	case openingLoad:
-		return call{kind: callGet, key: checkpointKey(o.stream, o.load)}, true
+		return call{kind: callGet, key: objectKey(o.stream, checkpointName(o.load))}, true
 	case openingRead:
 		return call{kind: callGet, key: segmentKey(o.stream, o.state.number+1)}, true
 	case openingPropose:
@@ -251,6 +251,7 @@ func (o *opening) takeSegment(out outcome) error {
 		return o.restartBecause(fmt.Errorf("reading segment %d: %w", s.number, err))
 	}
 	o.spans = append(o.spans, span{number: s.number, kind: s.kind, first: s.first, end: o.state.tail, size: len(out.data)})
+	o.spans = uncovered(o.spans, o.state.checkpoint)
 	if s.epoch == o.epoch {
 		o.mine, o.self = s.number, s
 	}

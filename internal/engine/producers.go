@@ -33,6 +33,18 @@ func (t *producers) set(p Producer, limit int) {
 	}
 }
 
+// clone returns a table of its own.
+func (t *producers) clone() producers {
+	var c producers
+	if t.idle == nil {
+		return c
+	}
+	for e := t.idle.Front(); e != nil; e = e.Next() {
+		c.set(e.Value.(Producer), maxProducers)
+	}
+	return c
+}
+
 // encode writes the table, the one that was idle for longest first.
 func (t *producers) encode(w *writer) {
 	w.number(int64(len(t.byID)))

@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sort"
 )
 
 // Read returns messages from a position on: as many as fit into maxBytes of payload, but at least one where the stream
@@ -44,53 +42,6 @@ func (s *Session) begin(from Offset) (Batch, error) {
 		return Batch{}, ErrTrimmed
 	}
 	return Batch{From: from, Next: from, Tail: s.state.tail, StreamClosed: s.state.life == lifeClosed}, nil
-}
-
-// load returns the block that holds a position below the tail.
-func (s *Session) load(ctx context.Context, at Offset) (*block, error) {
-	s.mu.Lock()
-	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].end > at })
-	if i == len(s.spans) || s.spans[i].first > at {
-		s.mu.Unlock()
-		return nil, errors.New("no segment holds it")
-	}
-	found := s.spans[i]
-	s.mu.Unlock()
-
-	key := segmentKey(s.cfg.Stream, found.number)
-	if b, ok := s.cfg.Cache.get(blockKey{object: key}); ok {
-		return b, nil
-	}
-	out, err := perform(ctx, s.store, &s.cfg.Limits, call{kind: callGet, key: key})
-	if err != nil {
-		return nil, err
-	}
-	if out.answer == answerAbsent {
-		return nil, fmt.Errorf("segment %d is gone", found.number)
-	}
-	b, err := decodeSegmentBlock(out.data, s.cfg.Stream, found)
-	if err != nil {
-		return nil, fmt.Errorf("reading segment %d: %w", found.number, err)
-	}
-	s.cfg.Cache.put(blockKey{object: key}, b)
-	return b, nil
-}
-
-// decodeSegmentBlock returns the payload of a segment that must be the one that the index names.
-func decodeSegmentBlock(data []byte, stream string, want span) (*block, error) {
-	seg, err := decodeSegment(data)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := decodeEntries(seg.body)
-	if err != nil {
-		return nil, err
-	}
-	b := newBlock(seg.first, messagesOf(entries))
-	if seg.stream != stream || seg.number != want.number || b.first != want.first || b.end() != want.end {
-		return nil, fmt.Errorf("%w: it is not the segment that the index names", errMalformed)
-	}
-	return b, nil
 }
 
 // Wait returns nil once the stream has something behind a position or is closed for appends, and ErrSessionClosed (or

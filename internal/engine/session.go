@@ -20,11 +20,12 @@ type Session struct {
 	stopWork context.CancelFunc
 	done     chan struct{}
 
-	mu    sync.Mutex
-	state state  // what is durable
-	spans []span // the durable segments that no checkpoint covers
-	ahead ahead  // what is not durable yet
-	queue []*waiting
+	mu     sync.Mutex
+	state  state  // what is durable
+	spans  []span // the durable segments that no checkpoint covers
+	ahead  ahead  // what is not durable yet
+	merger merger
+	queue  []*waiting
 	// waitingCount and waitingBytes are what queue and the batch on its way hold.
 	waitingCount, waitingBytes int
 	flying                     *batch // on its way to the store
@@ -84,6 +85,10 @@ func open(ctx context.Context, st store.Store, cfg Config, anchors SegmentNumber
 		s.lastAccess = o.now
 	}
 	s.ahead.begin(&s.state)
+	s.merger.ref = s.state.checkpoint
+	for _, sp := range s.spans {
+		s.merger.bytes += sp.size
+	}
 	cfg.Log.Info("Opened session", "stream", cfg.Stream, "epoch", cfg.Epoch, "segment", s.state.number, "tail", s.state.tail)
 	return s, nil
 }

@@ -109,6 +109,13 @@ func (st *state) apply(e *entry, limit int) {
 	}
 }
 
+// clone returns a state of its own, which later segments do not change.
+func (st *state) clone() state {
+	c := *st
+	c.producers = st.producers.clone()
+	return c
+}
+
 // encode writes a snapshot: everything but checkpoint, which its surroundings hold.
 func (st *state) encode(w *writer) {
 	w.number(int64(st.number))
@@ -150,6 +157,15 @@ type span struct {
 	kind       segmentKind
 	first, end Offset
 	size       int // of the object, bytes
+}
+
+// uncovered drops the spans that a checkpoint covers.
+func uncovered(spans []span, ref reference) []span {
+	n := 0
+	for n < len(spans) && spans[n].number <= ref.covers {
+		n++
+	}
+	return spans[n:]
 }
 
 // encodeOpeningBody is one byte: 1 where the stream exists for clients from here on, whoever creates it later.

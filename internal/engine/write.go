@@ -129,7 +129,7 @@ func (s *Session) encode(kind segmentKind, body []byte) *batch {
 	h := head{
 		kind: kind, stream: s.cfg.Stream, session: s.cfg.Session, epoch: s.cfg.Epoch,
 		number: s.state.number + 1, previous: s.state.self, first: s.state.tail,
-		written: now.UnixMilli(), lastAccess: s.lastAccess, checkpoint: s.state.checkpoint,
+		written: now.UnixMilli(), lastAccess: s.lastAccess, checkpoint: s.merger.ref,
 	}
 	data, _ := h.encode(body)
 	return &batch{kind: kind, number: h.number, data: data, begun: now}
@@ -204,6 +204,7 @@ func (s *Session) commit(b *batch) error {
 		s.ahead.remove(&entries[i].append)
 	}
 	s.spans = append(s.spans, span{number: seg.number, kind: seg.kind, first: seg.first, end: s.state.tail, size: len(b.data)})
+	s.merger.bytes += len(b.data)
 	if s.state.tail > seg.first {
 		s.cfg.Cache.put(blockKey{object: segmentKey(s.cfg.Stream, seg.number)}, newBlock(seg.first, messagesOf(entries)))
 	}
@@ -215,6 +216,7 @@ func (s *Session) commit(b *batch) error {
 	s.broadcast()
 	switch b.kind {
 	case segmentOpening, segmentEntries:
+		s.background(&seg)
 	case segmentClosing:
 		s.closing = Closing{Tail: seg.number, Offset: s.state.tail, StoppedAt: s.stoppedAt, ClosedAt: now}
 		s.finish(ErrSessionClosed, ErrSessionClosed)
