@@ -49,7 +49,7 @@ type Cluster struct {
 	assets  assets
 	ca      *authority
 	config  *rest.Config
-	client  client.Client
+	client  client.WithWatch
 	server  string // the API server's URL
 
 	etcd      *Process
@@ -116,7 +116,7 @@ func (c *Cluster) connect() error {
 			return fmt.Errorf("filling the client's scheme: %w", err)
 		}
 	}
-	if c.client, err = client.New(c.config, client.Options{Scheme: scheme}); err != nil {
+	if c.client, err = client.NewWithWatch(c.config, client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("making the administrator's client: %w", err)
 	}
 	return nil
@@ -140,7 +140,7 @@ func (c *Cluster) Stop() error {
 func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Client is the administrator's, without a cache; it knows Kubernetes' own kinds and Streamshift's.
-func (c *Cluster) Client() client.Client { return c.client }
+func (c *Cluster) Client() client.WithWatch { return c.client }
 
 // Folder holds the cluster's data, kubeconfigs and logs.
 func (c *Cluster) Folder() string { return c.folder.path }

@@ -14,15 +14,15 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Stdout); err != nil && !errors.Is(err, context.Canceled) {
+	if err := run(context.Background(), os.Stdout); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "playground:", err)
 		os.Exit(1)
 	}
 }
 
 func run(ctx context.Context, out io.Writer) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: out})
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func main() {
 	_, err = c.StartManager(ctx, localcluster.ManagerOptions{})
 	must(err)
 	for _, n := range []string{"node-a", "node-b", "node-c"} {
-		p, err := c.StartNode(ctx, localcluster.NodeOptions{Name: n, Slots: 1000})
+		p, err := c.StartNode(ctx, localcluster.NodeOptions{Name: n, Slots: 10000, Args: []string{"--long-poll-timeout=500ms"}})
 		must(err)
 		fmt.Println(n, p.URL())
 	}
