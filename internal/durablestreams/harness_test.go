@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+
+	"github.com/streamshift/streamshift/internal/engine"
+	"github.com/streamshift/streamshift/internal/engine/store"
 )
 
 const (
@@ -66,12 +69,35 @@ func request(t *testing.T, method, query string, h http.Header, body string) *ht
 	return r
 }
 
-// answer is what a test looks at in a response.
-type answer struct {
-	Status int
-	Header map[string]string // the headers that were asked for
-	Body   string
-	Type   string // of a problem
+// openStream returns a stream that is not created yet, over a session of its own.
+func openStream(t *testing.T, settings Settings) Stream {
+	t.Helper()
+	objects, err := store.Open(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := engine.Open(t.Context(), objects, engine.Config{Stream: "a", Epoch: 1, Session: "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Abandon)
+	return Stream{ID: "a", Settings: settings, Log: session}
+}
+
+// createStream returns a stream that exists, with messages as separate appends.
+func createStream(t *testing.T, settings Settings, messages ...string) Stream {
+	t.Helper()
+	s := openStream(t, settings)
+	appends := []engine.Append{{Create: true}}
+	for _, m := range messages {
+		appends = append(appends, engine.Append{Messages: [][]byte{[]byte(m)}})
+	}
+	for _, a := range appends {
+		if _, err := s.Log.Append(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
 }
 
 // serve serves a request and demands that it is answered.
@@ -91,4 +117,20 @@ func problemOf(t *testing.T, w *httptest.ResponseRecorder) ProblemType {
 		return ""
 	}
 	return ProblemType(strings.TrimPrefix(decode(t, w.Body.String())["type"].(string), ProblemBase))
+}
+
+// content returns everything that a stream holds.
+func content(t *testing.T, s Stream) string {
+	t.Helper()
+	return serve(t, newHandler(t), s, request(t, http.MethodGet, "", nil, "")).Body.String()
+}
+
+// checkHeader demands values of headers; "" demands that there is none.
+func checkHeader(t *testing.T, got http.Header, want map[string]string) {
+	t.Helper()
+	for name, value := range want {
+		if got.Get(name) != value {
+			t.Errorf("%s is %q, want %q", name, got.Get(name), value)
+		}
+	}
 }
