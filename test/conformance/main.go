@@ -51,7 +51,7 @@ func run(ctx context.Context, url, storeURL, folder string, longPoll time.Durati
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s: %d passed, %d failed of %d demanded\n", url, counts.Passed, counts.Failed, demanded)
+	_, _ = fmt.Fprintf(os.Stdout, "%s: %d passed, %d failed of %d demanded\n", url, counts.Passed, counts.Failed, demanded)
 	return counts.check()
 }
 

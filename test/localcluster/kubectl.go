@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -19,6 +20,16 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 // Apply gives the manifest to "kubectl apply" as the administrator, on the server's side of the webhooks and rules.
 func (c *Cluster) Apply(ctx context.Context, manifest string) error {
 	_, err := c.kubectl(ctx, manifest, []string{"apply", "-f", "-"})
+	return err
+}
+
+// ApplySample gives a file of config/samples to "kubectl apply" as the administrator.
+func (c *Cluster) ApplySample(ctx context.Context, name string) error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	_, err = c.kubectl(ctx, "", []string{"apply", "-f", filepath.Join(root, "config", "samples", name)})
 	return err
 }
 

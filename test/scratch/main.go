@@ -7,6 +7,7 @@ import (
 	"os/signal"
 
 	"github.com/streamshift/streamshift/test/localcluster"
+	"github.com/streamshift/streamshift/test/mover"
 )
 
 func main() {
@@ -37,5 +38,10 @@ func main() {
 	must(err)
 	fmt.Println("gateway", g.URL())
 	fmt.Println("folder", c.Folder())
+	if len(os.Args) > 1 {
+		m := &mover.Mover{Client: c.Client(), Namespace: "default", Nodes: []string{"node-a", "node-b", "node-c"}, AtOnce: 4, Seed: 1}
+		fmt.Println("mover", m.Run(ctx), m.Counts())
+		return
+	}
 	<-ctx.Done()
 }
