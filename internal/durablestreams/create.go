@@ -67,7 +67,7 @@ func (h *Handler) ServeCreate(w http.ResponseWriter, r *http.Request, s Stream, 
 		return nil
 	}
 	if info := s.Log.Info(); info.Created {
-		h.answerExisting(w, s, c, engine.Appended{Next: info.Tail, StreamClosed: info.StreamClosed})
+		answerExisting(w, s, c, engine.Appended{Next: info.Tail, StreamClosed: info.StreamClosed})
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.limits.AppendTimeout)
@@ -79,7 +79,7 @@ func (h *Handler) ServeCreate(w http.ResponseWriter, r *http.Request, s Stream, 
 	case err != nil:
 		return h.refuseAppend(w, r, s, err)
 	case done.Duplicate: // another PUT was faster
-		h.answerExisting(w, s, c, done)
+		answerExisting(w, s, c, done)
 		return nil
 	}
 	s.Log.Touch()
@@ -90,7 +90,7 @@ func (h *Handler) ServeCreate(w http.ResponseWriter, r *http.Request, s Stream, 
 
 // answerExisting answers a PUT for a stream that exists with the same settings. Whether it is closed is part of the
 // configuration, so that a PUT that succeeds has what it asked for.
-func (h *Handler) answerExisting(w http.ResponseWriter, s Stream, c *Create, at engine.Appended) {
+func answerExisting(w http.ResponseWriter, s Stream, c *Create, at engine.Appended) {
 	switch {
 	case c.CloseStream && !at.StreamClosed:
 		WriteProblem(w, mismatch("The stream exists and is not closed."))

@@ -30,7 +30,7 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, s Stream, 
 			return nil
 		}
 		if upToDate(b) {
-			if h.wait(ctx, s, b.Tail) != nil || h.expired(s) {
+			if wait(ctx, s, b.Tail) != nil || h.expired(s) {
 				return nil // the time is over, the client is gone or the session has ended: a group was the last
 			}
 		}

@@ -41,7 +41,7 @@ func TestDataEvent(t *testing.T) {
 		},
 		"text that looks like an event stays text": {
 			messages: []string{"x\n\nevent: control\ndata: {}\n\n"}, as: encodingText,
-			want: "event: data\ndata:x\ndata:\ndata:event: control\ndata:data: {}\ndata:\ndata:\n\n",
+			want: "event: data\ndata:x\ndata:\ndata:event: control\n" + "data:data: {}\ndata:\n" + "data:\n\n",
 		},
 		"JSON is an array": {
 			messages: []string{`{"a":1}`, "[\n2]"}, as: encodingJSON,

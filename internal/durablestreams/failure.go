@@ -19,7 +19,7 @@ func (h *Handler) refuseAppend(w http.ResponseWriter, r *http.Request, s Stream,
 	p := refusal(err)
 	if p == nil {
 		if r.Context().Err() != nil {
-			return nil // nobody is left to be told
+			return nil //nolint:nilerr // nobody is left to be told
 		}
 		if !errors.Is(err, engine.ErrOutcomeUnknown) && !errors.Is(err, context.DeadlineExceeded) {
 			h.log.Error(err, "Appending failed with an unknown outcome", "stream", s.ID)
@@ -91,12 +91,12 @@ func (h *Handler) refuseRead(w http.ResponseWriter, r *http.Request, s Stream, e
 		p = &Problem{Type: ProblemOffsetBeyondTail, Status: http.StatusBadRequest,
 			Detail: "The offset is beyond the end of the stream: this stream never handed it out."}
 	case r.Context().Err() != nil:
-		return nil // nobody is left to be told
+		return nil //nolint:nilerr // nobody is left to be told
 	default:
 		h.log.Error(err, "Reading failed", "stream", s.ID)
-		p = &Problem{Type: ProblemUnavailable, Status: http.StatusServiceUnavailable,
+		unavailable := &Problem{Type: ProblemUnavailable, Status: http.StatusServiceUnavailable,
 			Detail: "The object store did not answer; the read may be repeated."}
-		p.retryAfter(1)
+		p = unavailable.retryAfter(1)
 	}
 	WriteProblem(w, p)
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/streamshift/streamshift/internal/engine"
 )
 
-// faultyLog is a log in memory whose calls fail as a test says. What works works as a session does, as far as a test of
-// failures needs it: no producers, no sequences.
+// faultyLog is a log in memory whose calls fail as a test says. The others do what a session does, as far
+// as a test of failures needs it: no producers, no sequences.
 type faultyLog struct {
 	clock func() time.Time
 

@@ -2,6 +2,7 @@ package durablestreams
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -63,9 +64,7 @@ func request(t *testing.T, method, query string, h http.Header, body string) *ht
 		reader = strings.NewReader(body)
 	}
 	r := httptest.NewRequestWithContext(t.Context(), method, "http://example.com/v1/stream/a"+query, reader)
-	for name, values := range h {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, h)
 	return r
 }
 
@@ -133,4 +132,9 @@ func checkHeader(t *testing.T, got http.Header, want map[string]string) {
 			t.Errorf("%s is %q, want %q", name, got.Get(name), value)
 		}
 	}
+}
+
+// advance lets time pass, in a test under testing/synctest: once nothing else runs, at once.
+func advance(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // it waits for nothing, the clock is the test's
 }

@@ -86,7 +86,7 @@ func TestLongPollEnds(t *testing.T) {
 				r = r.WithContext(WithArrival(r.Context(), time.Now().Add(-tc.arrived)))
 				got := start(newHandler(t), Stream{ID: "a", Settings: text, Log: log}, r)
 				if tc.act != nil {
-					time.Sleep(time.Second)
+					advance(time.Second)
 					tc.act(log)
 				}
 				<-got.done
@@ -122,7 +122,7 @@ func TestEventStreamLife(t *testing.T) {
 			{"data", " a"}, {"control", `{"streamNextOffset":"0000000000000000007","streamCursor":"` + cursor(30*time.Second) + `","upToDate":true}`},
 		}
 		got := start(newHandler(t), Stream{ID: "a", Settings: text, Log: log}, request(t, http.MethodGet, "?live=sse&offset=-1", nil, ""))
-		time.Sleep(30 * time.Second)
+		advance(30 * time.Second)
 		log.set(func() { log.messages = slicesOf([]string{"start", " a"}); log.info.Tail = 7 })
 		<-got.done
 		if diff := cmp.Diff(want, parseEvents(t, got.Body.String())); diff != "" {
@@ -182,7 +182,7 @@ func TestEventStreamEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := newFaultyLog(time.Now, "start")
 				got := start(newHandler(t), Stream{ID: "a", Settings: text, Log: log}, request(t, http.MethodGet, "?live=sse&offset=-1", nil, ""))
-				time.Sleep(time.Second)
+				advance(time.Second)
 				tc.act(log)
 				<-got.done
 				if got.err != nil || got.took != time.Second {
@@ -218,7 +218,7 @@ func TestClientThatLeavesFreesItsRequest(t *testing.T) {
 				r := request(t, http.MethodGet, "?offset=now&live="+live, nil, "")
 				ctx, leave := context.WithCancel(r.Context())
 				got := start(newHandler(t), Stream{ID: "a", Settings: text, Log: log}, r.WithContext(ctx))
-				time.Sleep(time.Second)
+				advance(time.Second)
 				leave()
 				<-got.done
 				if got.err != nil || got.took != time.Second {

@@ -3,6 +3,7 @@ package durablestreams
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -54,7 +55,7 @@ const (
 )
 
 // Problem is an error answer.
-type Problem struct {
+type Problem struct { //nolint:errname // the name that RFC 9457 gives it
 	Type   ProblemType
 	Status int
 	// Detail is one sentence for a person.
@@ -98,9 +99,7 @@ func WriteProblem(w http.ResponseWriter, p *Problem) {
 	}
 	h := w.Header()
 	SetBaseHeaders(h)
-	for name, values := range p.Header {
-		h[name] = values
-	}
+	maps.Copy(h, p.Header)
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Content-Length", strconv.Itoa(len(body)+1))
 	h.Set("Cache-Control", cacheNever)

@@ -61,14 +61,14 @@ func (h *Handler) serveTail(w http.ResponseWriter, r *http.Request, s Stream) er
 
 // serveLongPoll answers with data as soon as there is some, or with 204 when the wait is over or the stream closed.
 func (h *Handler) serveLongPoll(w http.ResponseWriter, r *http.Request, s Stream, q readRequest, from engine.Offset) error {
-	wait, cancel := context.WithTimeout(r.Context(), h.limits.LongPoll-h.waited(r.Context()))
+	patience, cancel := context.WithTimeout(r.Context(), h.limits.LongPoll-h.waited(r.Context()))
 	defer cancel()
 	b, err := h.read(r.Context(), s, from, h.limits.ReadBytes)
 	if err == nil && len(b.Messages) == 0 && !b.StreamClosed {
-		switch err = h.wait(wait, s, from); {
+		switch err = wait(patience, s, from); {
 		case err == nil:
 			b, err = h.read(r.Context(), s, from, h.limits.ReadBytes)
-		case wait.Err() != nil && r.Context().Err() == nil:
+		case patience.Err() != nil && r.Context().Err() == nil:
 			err = nil // nothing came: b still holds
 		}
 		if q.start == startTail && errors.Is(err, engine.ErrSessionClosed) {
@@ -140,7 +140,7 @@ func (h *Handler) readTail(ctx context.Context, s Stream) (engine.Batch, error) 
 
 // wait waits for the tail to pass from. A reader that waits keeps its stream alive: it counts as an access again and
 // again, or a stream with a short TTL would expire under it.
-func (h *Handler) wait(ctx context.Context, s Stream, from engine.Offset) error {
+func wait(ctx context.Context, s Stream, from engine.Offset) error {
 	if s.Settings.TTL == nil {
 		return s.Log.Wait(ctx, from)
 	}

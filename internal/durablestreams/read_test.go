@@ -14,7 +14,7 @@ import (
 const get = http.MethodGet
 
 func TestRead(t *testing.T) {
-	expiring := Settings{ContentType: textType, TTL: ptr(time.Hour)}
+	expiring := Settings{ContentType: textType, TTL: new(time.Hour)}
 	for name, tc := range map[string]struct {
 		settings   Settings
 		messages   []string
@@ -157,7 +157,7 @@ func TestHead(t *testing.T) {
 			headerStreamClosed: "", headerTTL: "", headerExpiresAt: "",
 		}},
 		"a closed stream":         {settings: text, closes: true, wantHeader: map[string]string{headerStreamClosed: "true"}},
-		"a stream with a TTL":     {settings: Settings{ContentType: textType, TTL: ptr(time.Hour)}, wantHeader: map[string]string{headerTTL: "3600"}},
+		"a stream with a TTL":     {settings: Settings{ContentType: textType, TTL: new(time.Hour)}, wantHeader: map[string]string{headerTTL: "3600"}},
 		"a stream with an expiry": {settings: Settings{ContentType: textType, ExpiresAt: &at}, wantHeader: map[string]string{headerExpiresAt: "2099-01-02T02:04:05Z"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -80,7 +80,8 @@ func parseRead(r *http.Request) (readRequest, *Problem) {
 		}
 		return q, nil
 	}
-	return q, q.parseStart(query.Get("offset"))
+	p := q.parseStart(query.Get("offset"))
+	return q, p
 }
 
 func (q *readRequest) parseStart(token string) *Problem {

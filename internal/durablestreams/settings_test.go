@@ -27,15 +27,15 @@ func TestParseSettings(t *testing.T) {
 		"a content type one beyond":      {header: http.Header{"Content-Type": {longest + "x"}}, wantProblem: ProblemLimit},
 		"a TTL": {
 			header: http.Header{headerTTL: {"3600"}},
-			want:   Settings{ContentType: DefaultContentType, TTL: ptr(time.Hour)},
+			want:   Settings{ContentType: DefaultContentType, TTL: new(time.Hour)},
 		},
 		"a TTL of zero": {
 			header: http.Header{headerTTL: {"0"}},
-			want:   Settings{ContentType: DefaultContentType, TTL: ptr(time.Duration(0))},
+			want:   Settings{ContentType: DefaultContentType, TTL: new(time.Duration(0))},
 		},
 		"the longest TTL": {
 			header: http.Header{headerTTL: {"3153600000"}},
-			want:   Settings{ContentType: DefaultContentType, TTL: ptr(maxTTL)},
+			want:   Settings{ContentType: DefaultContentType, TTL: new(maxTTL)},
 		},
 		"a TTL one beyond the longest":  {header: http.Header{headerTTL: {"3153600001"}}, wantProblem: ProblemLimit},
 		"a TTL that overflows":          {header: http.Header{headerTTL: {"9223372036854775808"}}, wantProblem: ProblemInvalidRequest},
@@ -79,12 +79,12 @@ func TestSameSettings(t *testing.T) {
 		"equal":                                 {a: text, b: text, want: true},
 		"another case and a parameter":          {a: text, b: Settings{ContentType: "TEXT/plain ;charset=utf-8"}, want: true},
 		"another type":                          {a: text, b: Settings{ContentType: "text/html"}},
-		"a TTL against none":                    {a: Settings{TTL: ptr(time.Second)}, b: Settings{}},
-		"equal TTLs":                            {a: Settings{TTL: ptr(time.Second)}, b: Settings{TTL: ptr(time.Second)}, want: true},
-		"another TTL":                           {a: Settings{TTL: ptr(time.Second)}, b: Settings{TTL: ptr(time.Minute)}},
-		"one moment in two time zones":          {a: Settings{ExpiresAt: &at}, b: Settings{ExpiresAt: ptr(at.In(time.FixedZone("", 3600)))}, want: true},
-		"another moment":                        {a: Settings{ExpiresAt: &at}, b: Settings{ExpiresAt: ptr(at.Add(1))}},
-		"a TTL of zero is not the same as none": {a: Settings{TTL: ptr(time.Duration(0))}, b: Settings{}},
+		"a TTL against none":                    {a: Settings{TTL: new(time.Second)}, b: Settings{}},
+		"equal TTLs":                            {a: Settings{TTL: new(time.Second)}, b: Settings{TTL: new(time.Second)}, want: true},
+		"another TTL":                           {a: Settings{TTL: new(time.Second)}, b: Settings{TTL: new(time.Minute)}},
+		"one moment in two time zones":          {a: Settings{ExpiresAt: &at}, b: Settings{ExpiresAt: new(at.In(time.FixedZone("", 3600)))}, want: true},
+		"another moment":                        {a: Settings{ExpiresAt: &at}, b: Settings{ExpiresAt: new(at.Add(1))}},
+		"a TTL of zero is not the same as none": {a: Settings{TTL: new(time.Duration(0))}, b: Settings{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.a.Same(tc.b); got != tc.want {
@@ -96,8 +96,6 @@ func TestSameSettings(t *testing.T) {
 		})
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func problemType(p *Problem) ProblemType {
 	if p == nil {

@@ -34,11 +34,11 @@ func TestTTLSlides(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				expired := 0
 				h := newHandler(t, func(c *Config) { c.OnExpired = func(Stream) { expired++ } })
-				s := Stream{ID: "a", Settings: Settings{ContentType: textType, TTL: ptr(ttl)}, Log: newFaultyLog(time.Now, "start")}
+				s := Stream{ID: "a", Settings: Settings{ContentType: textType, TTL: new(ttl)}, Log: newFaultyLog(time.Now, "start")}
 				status := func() int { return serve(t, h, s, request(t, http.MethodHead, "", nil, "")).Code }
-				time.Sleep(ttl - 1)
+				advance(ttl - 1)
 				serve(t, h, s, request(t, tc.method, tc.query, tc.header, tc.body))
-				time.Sleep(1)
+				advance(1)
 				want := http.StatusNotFound
 				if tc.wantSlide {
 					want = http.StatusOK
@@ -46,7 +46,7 @@ func TestTTLSlides(t *testing.T) {
 				if got := status(); got != want {
 					t.Errorf("status is %d at the end of the first TTL, want %d", got, want)
 				}
-				time.Sleep(ttl - 1)
+				advance(ttl - 1)
 				if got := status(); got != http.StatusNotFound {
 					t.Errorf("status is %d a TTL after the access, want 404", got)
 				}
@@ -61,12 +61,12 @@ func TestTTLSlides(t *testing.T) {
 func TestExpiryDoesNotSlide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
-		s := Stream{Settings: Settings{ContentType: textType, ExpiresAt: ptr(time.Now().Add(10 * time.Second))}, Log: newFaultyLog(time.Now)}
-		time.Sleep(10*time.Second - 1)
+		s := Stream{Settings: Settings{ContentType: textType, ExpiresAt: new(time.Now().Add(10 * time.Second))}, Log: newFaultyLog(time.Now)}
+		advance(10*time.Second - 1)
 		if w := serve(t, h, s, request(t, http.MethodGet, "", nil, "")); w.Code != http.StatusOK {
 			t.Errorf("status is %d just before the expiry, want 200", w.Code)
 		}
-		time.Sleep(1)
+		advance(1)
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 			if w := serve(t, h, s, request(t, method, "", nil, "")); w.Code != http.StatusNotFound {
 				t.Errorf("status of %s is %d at the expiry, want 404", method, w.Code)
@@ -79,8 +79,8 @@ func TestExpiredStreamCanBeCreatedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := false
 		h := newHandler(t, func(c *Config) { c.OnExpired = func(s Stream) { told = s.ID == "old" } })
-		s := Stream{ID: "old", Settings: Settings{ContentType: textType, TTL: ptr(time.Second)}, Log: newFaultyLog(time.Now)}
-		time.Sleep(time.Second)
+		s := Stream{ID: "old", Settings: Settings{ContentType: textType, TTL: new(time.Second)}, Log: newFaultyLog(time.Now)}
+		advance(time.Second)
 		w := httptest.NewRecorder()
 		err := h.Serve(w, request(t, http.MethodPut, "", header("Content-Type", jsonType), ""), s)
 		if !errors.Is(err, ErrStreamEnded) || !told {
@@ -95,7 +95,7 @@ func TestWaitingReaderKeepsItsStream(t *testing.T) {
 		t.Run(live, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHandler(t)
-				s := Stream{Settings: Settings{ContentType: textType, TTL: ptr(2 * time.Second)}, Log: newFaultyLog(time.Now, "start")}
+				s := Stream{Settings: Settings{ContentType: textType, TTL: new(2 * time.Second)}, Log: newFaultyLog(time.Now, "start")}
 				got := start(h, s, request(t, http.MethodGet, "?offset=now&live="+live, nil, ""))
 				<-got.done
 				if got.took < h.limits.LongPoll {
@@ -114,8 +114,8 @@ func TestStreamThatIsNotCreatedDoesNotExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFaultyLog(time.Now)
 		log.info.Created = false
-		s := Stream{Settings: Settings{ContentType: textType, TTL: ptr(time.Second)}, Log: log}
-		time.Sleep(time.Hour)
+		s := Stream{Settings: Settings{ContentType: textType, TTL: new(time.Second)}, Log: log}
+		advance(time.Hour)
 		w := serve(t, newHandler(t), s, request(t, http.MethodPut, "", header("Content-Type", textType, headerTTL, "1"), ""))
 		if w.Code != http.StatusCreated {
 			t.Errorf("status is %d %s, want 201", w.Code, w.Body)
