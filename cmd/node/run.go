@@ -50,7 +50,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	direct, err := client.New(config, client.Options{Scheme: scheme, Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	direct, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}

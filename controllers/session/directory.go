@@ -9,8 +9,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
@@ -54,13 +56,49 @@ func (d *Directory) Situation(stream routing.Stream) (routing.Situation, bool, <
 	return d.r.host.situation(stream)
 }
 
-// Locate implements routing.Directory.
+// Locate implements routing.Directory. A stream that has no owner yet is watched until it gets one.
 func (d *Directory) Locate(ctx context.Context, stream routing.Stream) (routing.Situation, error) {
 	object, err := d.get(ctx, stream)
 	if err != nil {
 		return routing.Situation{}, err
 	}
+	if object.Status.Node == "" && object.DeletionTimestamp.IsZero() {
+		if object, err = d.awaitOwner(ctx, object); err != nil {
+			return routing.Situation{}, err
+		}
+	}
 	return situationOf(object, settingsOf(object)), nil
+}
+
+// awaitOwner watches one stream until it has an owner, is gone, or the API server ends the watch, and returns it as it
+// was seen last.
+func (d *Directory) awaitOwner(ctx context.Context, object *v1alpha1.Stream) (*v1alpha1.Stream, error) {
+	watcher, err := d.r.Live.Watch(ctx, &v1alpha1.StreamList{}, &client.ListOptions{
+		Namespace:     object.Namespace,
+		FieldSelector: fields.OneTermEqualSelector("metadata.name", object.Name),
+		Raw:           &metav1.ListOptions{ResourceVersion: object.ResourceVersion},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watching a stream until it is placed: %w", err)
+	}
+	defer watcher.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return object, nil
+		case e, open := <-watcher.ResultChan():
+			seen, ok := e.Object.(*v1alpha1.Stream)
+			switch {
+			case !open || !ok:
+				return object, nil
+			case e.Type == watch.Deleted:
+				return nil, routing.ErrNotFound
+			case seen.Status.Node != "":
+				return seen, nil
+			}
+			object = seen
+		}
+	}
 }
 
 func (d *Directory) get(ctx context.Context, stream routing.Stream) (*v1alpha1.Stream, error) {
@@ -136,7 +174,8 @@ func httpStatus(err error) int {
 
 func newStream(stream routing.Stream, settings durablestreams.Settings) *v1alpha1.Stream {
 	object := &v1alpha1.Stream{
-		ObjectMeta: metav1.ObjectMeta{Namespace: stream.Namespace, Name: stream.Name},
+		// The finalizer spares the manager a write before it places the stream.
+		ObjectMeta: metav1.ObjectMeta{Namespace: stream.Namespace, Name: stream.Name, Finalizers: []string{v1alpha1.FinalizerLog}},
 		Spec:       v1alpha1.StreamSpec{Creation: v1alpha1.CreationByClient, ContentType: settings.ContentType},
 	}
 	if settings.TTL != nil {

@@ -24,9 +24,10 @@ type Reconciler struct {
 	Node string
 	// Owned and Inbound read from the two watches: streams that the node owns, and those that a pending transfer
 	// brings. Live reads from the API server; Client writes to it.
-	Owned, Inbound, Live client.Reader
-	Client               client.Client
-	Engine               Engine
+	Owned, Inbound client.Reader
+	Live           client.WithWatch
+	Client         client.Client
+	Engine         Engine
 	// NewID returns a random identity.
 	NewID func() string
 	Now   func() time.Time
