@@ -86,10 +86,12 @@ func (h *host) see(stream *v1alpha1.Stream, from origin) {
 	case !register.Newer(stream, e.stream):
 		return
 	}
-	assigned := stream.Status.Node == h.me && stream.Status.State == v1alpha1.StreamOpening
-	known := e.stream != nil && e.stream.UID == stream.UID && e.stream.Status.Node == h.me && e.stream.Status.Epoch == stream.Status.Epoch
-	if assigned && !known && from == seenLive {
-		e.session.MayOpen = stream.Status.Epoch
+	var known *v1alpha1.StreamStatus
+	if e.stream != nil && e.stream.UID == stream.UID {
+		known = &e.stream.Status
+	}
+	if from == seenLive {
+		e.session.MayOpen = handoff.Assigned(h.me, known, &stream.Status, e.session.MayOpen)
 	}
 	e.stream, e.settings, e.seenAt = stream, settingsOf(stream), h.now()
 	e.tell()

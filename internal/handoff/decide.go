@@ -56,6 +56,18 @@ type Session struct {
 	LogEpoch int64
 }
 
+// Assigned returns the epoch that a process of node me may open after it saw the register go from known to next while it
+// watched; known is nil where it saw nothing of the stream before. What it saw placed on it that moment nobody else has
+// opened; everything else leaves mayOpen as it was.
+func Assigned(me string, known, next *v1alpha1.StreamStatus, mayOpen int64) int64 {
+	assigned := next.Node == me && next.State == v1alpha1.StreamOpening
+	seenBefore := known != nil && known.Node == me && known.Epoch == next.Epoch
+	if assigned && !seenBefore {
+		return next.Epoch
+	}
+	return mayOpen
+}
+
 // Action is what a node does next about a stream. Each has one effect.
 type Action int
 
