@@ -91,3 +91,38 @@ func (s *Session) CheckFence(ctx context.Context) error {
 	s.end(&FencedError{Epoch: found.epoch}, ErrOutcomeUnknown)
 	return s.Err()
 }
+
+// Trim gives up everything before a position: reads there fail with ErrTrimmed from the moment Trim returns, and the
+// objects are deleted later. A position before the first retained one changes nothing; one beyond the tail is refused.
+func (s *Session) Trim(ctx context.Context, start Offset) error {
+	w, err := s.enqueueTrim(start)
+	if err == nil {
+		_, err = s.await(ctx, w)
+	}
+	if err != nil {
+		return fmt.Errorf("trimming to offset %d: %w", start, err)
+	}
+	return nil
+}
+
+func (s *Session) enqueueTrim(start Offset) (*waiting, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refusal(); err != nil {
+		return nil, err
+	}
+	w := &waiting{done: make(chan struct{})}
+	switch {
+	case start > s.state.tail: // what is not durable yet cannot be trimmed
+		return nil, ErrBeyondTail
+	case start <= s.state.start:
+		close(w.done)
+		return w, nil
+	}
+	if err := s.room(0); err != nil {
+		return nil, err
+	}
+	w.entry = &entry{kind: entryTrim, start: start}
+	s.add(w)
+	return w, nil
+}
