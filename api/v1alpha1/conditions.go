@@ -48,6 +48,7 @@ const (
 	ReasonLeaseMissing     = "LeaseMissing"
 	ReasonStoreUnreachable = "ObjectStoreUnreachable"
 	ReasonUnschedulable    = "Unschedulable"
+	ReasonOutOfService     = "OutOfService"
 	ReasonNodeCordoned     = "NodeCordoned"
 	ReasonNodeNotReady     = "NodeNotReady"
 

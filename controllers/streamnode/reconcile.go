@@ -3,8 +3,10 @@ package streamnode
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,6 +64,8 @@ func decideReady(v *view) condition.Condition {
 	}
 	store, reported := condition.Get(v.node.Status.Conditions, v1alpha1.ConditionObjectStoreReachable)
 	switch {
+	case outOfService(v.kubernetesNode):
+		return ready(v1alpha1.ReasonOutOfService, "The Kubernetes node is marked out of service.")
 	case v.lease == nil:
 		return ready(v1alpha1.ReasonLeaseMissing, "The agent has not made a lease: is it running?")
 	case v.lease.Health == liveness.Expired:
@@ -85,4 +89,11 @@ func decideSchedulable(v *view) condition.Condition {
 		return no(v1alpha1.ReasonNodeCordoned, "The Kubernetes node is cordoned.")
 	}
 	return condition.True(v1alpha1.ConditionSchedulable, v1alpha1.ReasonAsExpected, "The node takes streams.")
+}
+
+// outOfService tells whether somebody marked the Kubernetes node as shut down for good.
+func outOfService(node *corev1.Node) bool {
+	return node != nil && slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Key == corev1.TaintNodeOutOfService
+	})
 }

@@ -32,6 +32,8 @@ func (r *Reconciler) act(ctx context.Context, view handoff.TransferView, decisio
 		return r.accept(ctx, view)
 	case handoff.TransferWithdraw:
 		return r.withdraw(ctx, view, decision)
+	case handoff.TransferTakeOver:
+		return r.takeOver(ctx, view)
 	case handoff.TransferSettleLast:
 		return r.settleLast(ctx, view)
 	case handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel:
@@ -78,6 +80,19 @@ func (r *Reconciler) withdraw(ctx context.Context, view handoff.TransferView, de
 	return nil
 }
 
+// takeOver completes the transfer in place of its source. Whether the source still runs does not matter: from the
+// target's opening on it can acknowledge nothing.
+func (r *Reconciler) takeOver(ctx context.Context, view handoff.TransferView) error {
+	source := view.Stream.Status.PendingTransfer.Source
+	updated, err := r.propose(ctx, view.Stream, handoff.TakeOver(view.Stream, metav1.NewMicroTime(r.Now())))
+	if err != nil {
+		return err
+	}
+	r.Events.Eventf(updated, view.Transfer, corev1.EventTypeWarning, v1alpha1.ReasonTakenOver, "TakeOver", "Took the stream over from %s for %s", source, updated.Status.Node)
+	ctrl.LoggerFrom(ctx).Info("Took stream over", "source", source, "epoch", updated.Status.Epoch)
+	return nil
+}
+
 // settleLast records the outcome of the stream's last transfer.
 func (r *Reconciler) settleLast(ctx context.Context, view handoff.TransferView) error {
 	last, err := r.lastTransfer(ctx, view.Stream)
@@ -91,7 +106,7 @@ func (r *Reconciler) settleLast(ctx context.Context, view handoff.TransferView) 
 		if err := r.recordOutcome(ctx, lastView, decision); err != nil {
 			return err
 		}
-	case handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferSettleLast, handoff.TransferFinished:
+	case handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
 	}
 	return errDecideAgain
 }

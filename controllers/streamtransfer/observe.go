@@ -11,6 +11,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
 	"github.com/streamshift/streamshift/internal/admission"
+	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/handoff"
 )
 
@@ -30,8 +31,27 @@ func (r *Reconciler) observe(ctx context.Context, transfer *v1alpha1.StreamTrans
 			return v, err
 		}
 	}
+	if v.SourceGone, err = r.sourceGone(ctx, v.Stream.Status.Node); err != nil {
+		return v, err
+	}
 	v.LastSettled, err = r.lastSettled(ctx, v.Stream)
 	return v, err
+}
+
+// sourceGone tells whether a node cannot be expected to close its streams: it is not registered, its lease has run out,
+// or its Kubernetes node is marked out of service.
+func (r *Reconciler) sourceGone(ctx context.Context, name string) (bool, error) {
+	if name == "" {
+		return false, nil
+	}
+	node := &v1alpha1.StreamNode{}
+	switch err := r.Client.Get(ctx, client.ObjectKey{Name: name}, node); {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("reading node %s: %w", name, err)
+	}
+	return condition.NodeGone(node), nil
 }
 
 // admissionView reads what admission judges a transfer by.

@@ -81,7 +81,7 @@ func wakeAfter(view handoff.TransferView, decision handoff.TransferDecision) tim
 		return 0
 	case handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel:
 		return 0 // the status that was written wakes
-	case handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferSettleLast:
+	case handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferTakeOver, handoff.TransferSettleLast:
 	}
 	wake := retryAfter
 	if deadline, given := handoff.Deadline(transfer); given {

@@ -76,16 +76,25 @@ type Closing struct {
 // CompleteTransfer re-points the stream to the pending transfer's target at the next epoch, and removes the pending
 // record: the atomic step of a handoff. The stream must have a pending transfer.
 func CompleteTransfer(stream *v1alpha1.Stream, closing Closing, committedAt metav1.MicroTime) Step {
+	return completion("Complete", stream, closing, committedAt, false)
+}
+
+// TakeOver completes the pending transfer in place of its source. The stream must have a pending transfer with force.
+func TakeOver(stream *v1alpha1.Stream, committedAt metav1.MicroTime) Step {
+	return completion("TakeOver", stream, Closing{}, committedAt, true)
+}
+
+func completion(name string, stream *v1alpha1.Stream, closing Closing, committedAt metav1.MicroTime, forced bool) Step {
 	pending := stream.Status.PendingTransfer
 	next := stream.Status.DeepCopy()
 	next.LastTransfer = &v1alpha1.LastTransfer{
 		Name: pending.Name, UID: pending.UID, Source: pending.Source, Target: pending.Target,
 		ClosedEpoch: stream.Status.Epoch, Tail: closing.Tail,
-		AcceptedAt: pending.AcceptedAt, StoppedAt: closing.StoppedAt, ClosedAt: closing.ClosedAt, CommittedAt: committedAt,
+		AcceptedAt: pending.AcceptedAt, StoppedAt: closing.StoppedAt, ClosedAt: closing.ClosedAt, CommittedAt: committedAt, Forced: forced,
 	}
 	next.Node, next.Epoch, next.State = pending.Target, stream.Status.Epoch+1, v1alpha1.StreamOpening
 	next.PendingTransfer, next.OpenedAt, next.Tail = nil, nil, 0
-	return propose("Complete", stream, next, committedAt)
+	return propose(name, stream, next, committedAt)
 }
 
 // ReopenAt raises the epoch at the same owner.

@@ -21,6 +21,8 @@ const (
 	TransferAccept
 	// TransferWithdraw proposes the removal of the pending record.
 	TransferWithdraw
+	// TransferTakeOver proposes the completion in place of a source that is gone.
+	TransferTakeOver
 	// TransferSettleLast records the outcome of the stream's last transfer first: the next completion overwrites the
 	// evidence of it.
 	TransferSettleLast
@@ -41,6 +43,8 @@ func (a TransferAction) String() string {
 		return "Accept"
 	case TransferWithdraw:
 		return "Withdraw"
+	case TransferTakeOver:
+		return "TakeOver"
 	case TransferSettleLast:
 		return "SettleLast"
 	case TransferSucceed:
@@ -61,6 +65,9 @@ type TransferView struct {
 	// LastSettled tells that the outcome of the stream's last transfer is recorded in its StreamTransfer, or that that
 	// one is gone.
 	LastSettled bool
+	// SourceGone tells that the stream's owner cannot be expected to close it: its lease has run out, or its node is
+	// marked out of service. Whether it still runs does not matter for safety: the log fences it.
+	SourceGone bool
 	// Now is the manager's time, for deadlines.
 	Now time.Time
 }
@@ -107,6 +114,10 @@ func decideCommitted(view TransferView, last *v1alpha1.LastTransfer) TransferDec
 		return TransferDecision{TransferSucceed, v1alpha1.ReasonTooLateToCancel, fmt.Sprintf(
 			"the stream went from %s to %s; the transfer was committed before it was cancelled", last.Source, last.Target)}
 	}
+	if last.Forced {
+		return TransferDecision{TransferSucceed, v1alpha1.ReasonTakenOver, fmt.Sprintf(
+			"the stream was taken over from %s, which was gone, by %s", last.Source, last.Target)}
+	}
 	return TransferDecision{TransferSucceed, v1alpha1.ReasonSucceeded, fmt.Sprintf("the stream went from %s to %s", last.Source, last.Target)}
 }
 
@@ -117,6 +128,13 @@ func decidePending(view TransferView, pending *v1alpha1.PendingTransfer) Transfe
 	}
 	if unavailable := targetGone(view); unavailable != nil {
 		return TransferDecision{TransferWithdraw, unavailable.Reason, unavailable.Message}
+	}
+	switch {
+	case view.SourceGone && pending.Force:
+		return TransferDecision{TransferTakeOver, v1alpha1.ReasonTakenOver, fmt.Sprintf("node %s is gone and the transfer may take over", pending.Source)}
+	case view.SourceGone:
+		// A record that nobody completes would keep everybody else from taking the stream over.
+		return TransferDecision{TransferWithdraw, v1alpha1.ReasonSourceGone, sourceGone(pending.Source)}
 	}
 	return TransferDecision{TransferWait, v1alpha1.ReasonAccepted, fmt.Sprintf("node %s closes the stream", pending.Source)}
 }
@@ -137,10 +155,16 @@ func decideNew(view TransferView) TransferDecision {
 		return TransferDecision{TransferWait, v1alpha1.ReasonNotPlaced, "the stream, which has no owner yet"}
 	case register.Node == transfer.Spec.Target:
 		return TransferDecision{TransferSucceed, v1alpha1.ReasonAlreadyOnTarget, fmt.Sprintf("node %s owns the stream already", register.Node)}
+	case view.SourceGone && !transfer.Spec.Force:
+		return TransferDecision{TransferWait, v1alpha1.ReasonSourceGone, sourceGone(register.Node)}
 	case !view.LastSettled:
 		return TransferDecision{TransferSettleLast, v1alpha1.ReasonWaiting, fmt.Sprintf("the outcome of transfer %s", register.LastTransfer.Name)}
 	}
 	return TransferDecision{TransferAccept, v1alpha1.ReasonAccepted, fmt.Sprintf("the stream goes from %s to %s", register.Node, transfer.Spec.Target)}
+}
+
+func sourceGone(node string) string {
+	return fmt.Sprintf("node %s, whose lease has run out, to come back; a transfer with spec.force would take the stream over", node)
 }
 
 // ending returns the outcome of a transfer that its user or its deadline ended before it was committed, or nil.
@@ -248,7 +272,7 @@ func outcome(next *v1alpha1.StreamTransferStatus, decision TransferDecision) []c
 	case TransferCancel:
 		return ready(v1alpha1.TransferCancelled, condition.False(v1alpha1.ConditionReady, reason, message), notReconciling,
 			condition.True(v1alpha1.ConditionStalled, reason, message))
-	case TransferWait, TransferAccept, TransferWithdraw, TransferSettleLast, TransferFinished:
+	case TransferWait, TransferAccept, TransferWithdraw, TransferTakeOver, TransferSettleLast, TransferFinished:
 	}
 	phase := v1alpha1.TransferPending
 	if next.CommittedAt != nil {
