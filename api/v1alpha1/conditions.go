@@ -69,6 +69,8 @@ const (
 	ReasonSourceMismatch     = "SourceMismatch"
 	ReasonEpochMismatch      = "EpochMismatch"
 	ReasonNotYet             = "NotYet"
+	ReasonTakenOver          = "TakenOver"
+	ReasonSourceGone         = "SourceGone"
 )
 
 // Labels of objects that the operator makes.
