@@ -117,17 +117,21 @@ func (h *Handler) parseProducer(header http.Header) (*engine.Producer, *Problem)
 		return nil, h.tokenTooLong(headerProducerID)
 	}
 	producer := &engine.Producer{ID: id}
-	for name, field := range map[string]struct {
-		text  string
-		value *int64
-	}{headerProducerEpoch: {epoch, &producer.Epoch}, headerProducerSeq: {seq, &producer.Seq}} {
-		n, ok := parseDecimal(field.text)
-		if !ok || n > maxProducerNumber {
-			return nil, invalid("%s is not a plain decimal number from 0 to 2^53-1.", name)
-		}
-		*field.value = n
+	if producer.Epoch, p = producerNumber(headerProducerEpoch, epoch); p != nil {
+		return nil, p
+	}
+	if producer.Seq, p = producerNumber(headerProducerSeq, seq); p != nil {
+		return nil, p
 	}
 	return producer, nil
+}
+
+func producerNumber(name, value string) (int64, *Problem) {
+	n, ok := parseDecimal(value)
+	if !ok || n > maxProducerNumber {
+		return 0, invalid("%s is not a plain decimal number from 0 to 2^53-1.", name)
+	}
+	return n, nil
 }
 
 func (h *Handler) tokenTooLong(name string) *Problem {

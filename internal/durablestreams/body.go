@@ -35,9 +35,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 		reserved = r.ContentLength
 	}
 	if !h.bodies.TryAcquire(reserved) {
-		p := &Problem{Type: ProblemOverloaded, Status: http.StatusServiceUnavailable,
-			Detail: "Too many request bodies are being received; nothing was applied."}
-		return nil, nil, p.retryAfter(1)
+		return nil, nil, overloaded("Too many request bodies are being received; nothing was applied.")
 	}
 	body, p = h.receive(r)
 	if p != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -15,14 +16,15 @@ import (
 // data event (none where there is no data) and its control event. Clients resume from the last control event, and take
 // a connection that breaks off elsewhere for an error, so the answer ends only behind a group, and normally.
 func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, s Stream, q readRequest, from engine.Offset) error {
-	ctx, cancel := context.WithTimeout(r.Context(), h.limits.EventStream)
+	// Connections that were opened together shall not all come back together.
+	life := h.limits.EventStream + time.Duration(h.jitter(int64(h.limits.EventStream)/10+1))
+	ctx, cancel := context.WithTimeout(r.Context(), life)
 	defer cancel()
 	b, err := h.read(r.Context(), s, from, h.limits.EventBytes)
 	if err != nil {
 		return h.refuseRead(w, r, s, err)
 	}
 	events := newEventWriter(w, h.limits.WriteTimeout, s.Settings.encoding())
-	defer events.end()
 	cursor := nextCursor(h.clock(), q.cursor, h.jitter)
 	for {
 		sent := sendable(b, s.Settings.encoding())
@@ -36,9 +38,17 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, s Stream, 
 		}
 		s.Log.Touch()
 		if b, err = h.read(r.Context(), s, sent.Next, h.limits.EventBytes); err != nil {
+			h.endEvents(r, s, err)
 			return nil
 		}
 		cursor = max(cursor, nextCursor(h.clock(), "", h.jitter))
+	}
+}
+
+// endEvents notes why an event stream ended early, where that is a failure.
+func (h *Handler) endEvents(r *http.Request, s Stream, err error) {
+	if !errors.Is(err, engine.ErrSessionClosed) && !errors.Is(err, engine.ErrStreamDeleted) && r.Context().Err() == nil {
+		h.readFailed(s, err)
 	}
 }
 
@@ -125,7 +135,8 @@ func (e *eventWriter) send(b engine.Batch, cursor int64) error {
 	e.group.Write(payload)
 	e.group.WriteString("\n\n")
 
-	_ = e.rc.SetWriteDeadline(time.Now().Add(e.timeout)) // not every writer has deadlines
+	written := limitWrite(e.rc, e.timeout)
+	defer written()
 	if _, err := e.w.Write(e.group.Bytes()); err != nil {
 		return err
 	}
@@ -137,6 +148,3 @@ func (e *eventWriter) send(b engine.Batch, cursor int64) error {
 
 // maxIdleGroup bounds the buffer that a connection keeps between groups.
 const maxIdleGroup = 16 << 10
-
-// end gives the connection back without a deadline.
-func (e *eventWriter) end() { _ = e.rc.SetWriteDeadline(time.Time{}) }

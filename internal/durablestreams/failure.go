@@ -49,9 +49,7 @@ func refusal(err error) *Problem {
 	case errors.Is(err, engine.ErrAppendTooLarge): // only where the limits here are above the log's
 		return beyondLimit(http.StatusRequestEntityTooLarge, "The append is larger than the log admits: %v.", err)
 	case errors.Is(err, engine.ErrOverloaded):
-		p := &Problem{Type: ProblemOverloaded, Status: http.StatusServiceUnavailable,
-			Detail: "Too many appends to the stream are waiting; this one was not applied."}
-		return p.retryAfter(1)
+		return overloaded("Too many appends to the stream are waiting; this one was not applied.")
 	}
 	return nil
 }
@@ -93,11 +91,16 @@ func (h *Handler) refuseRead(w http.ResponseWriter, r *http.Request, s Stream, e
 	case r.Context().Err() != nil:
 		return nil //nolint:nilerr // nobody is left to be told
 	default:
-		h.log.Error(err, "Reading failed", "stream", s.ID)
+		h.readFailed(s, err)
 		unavailable := &Problem{Type: ProblemUnavailable, Status: http.StatusServiceUnavailable,
 			Detail: "The object store did not answer; the read may be repeated."}
 		p = unavailable.retryAfter(1)
 	}
 	WriteProblem(w, p)
 	return nil
+}
+
+// readFailed notes a read that the object store did not answer, however much of it the client saw already.
+func (h *Handler) readFailed(s Stream, err error) {
+	h.log.Error(err, "Reading failed", "stream", s.ID)
 }

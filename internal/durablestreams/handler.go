@@ -48,6 +48,7 @@ type Handler struct {
 	chunks    string // Cache-Control of a chunk before the tail
 	log       logr.Logger
 	bodies    *semaphore.Weighted // bytes of bodies in memory
+	live      *semaphore.Weighted // live reads that are being served
 }
 
 // New returns a handler, or an error where the configuration has a gap.
@@ -60,7 +61,7 @@ func New(c Config) (*Handler, error) {
 	}
 	h := &Handler{
 		limits: c.Limits, clock: c.Clock, jitter: c.Jitter, onExpired: c.OnExpired, log: c.Log,
-		bodies: semaphore.NewWeighted(c.Limits.BodiesBytes),
+		bodies: semaphore.NewWeighted(c.Limits.BodiesBytes), live: semaphore.NewWeighted(c.Limits.LiveReads),
 	}
 	switch c.CacheScope {
 	case CachePrivate:
@@ -95,10 +96,14 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, s Stream) error 
 		return h.ServeCreate(w, r, s, c)
 	}
 	h.limitBody(w, r)
-	serve, ok := map[string]func(http.ResponseWriter, *http.Request, Stream) error{
-		http.MethodPost: h.serveAppend, http.MethodGet: h.serveRead, http.MethodHead: h.serveHead,
-	}[r.Method]
-	if !ok {
+	serve := h.serveRead
+	switch r.Method {
+	case http.MethodGet:
+	case http.MethodPost:
+		serve = h.serveAppend
+	case http.MethodHead:
+		serve = h.serveHead
+	default:
 		WriteProblem(w, MethodNotAllowed(r.Method))
 		return nil
 	}

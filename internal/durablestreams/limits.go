@@ -15,6 +15,8 @@ type Limits struct {
 	Messages int
 	// TokenBytes bounds Producer-Id and Stream-Seq.
 	TokenBytes int
+	// LiveReads bounds the long-polls and event streams that are served at the same time.
+	LiveReads int64
 	// ReadBytes bounds what one read answers, but for a single message that is larger.
 	ReadBytes int
 	// EventBytes bounds the payload of one data event, but for a single message that is larger.
@@ -30,7 +32,8 @@ type Limits struct {
 	WriteTimeout time.Duration
 	// LongPoll is how long a long-poll waits, at most [MaxLongPoll].
 	LongPoll time.Duration
-	// EventStream is how long one event stream lasts before it is ended, so that requests collapse again.
+	// EventStream is how long one event stream lasts, and up to a tenth more, before it is ended: then requests can
+	// collapse again.
 	EventStream time.Duration
 }
 
@@ -44,6 +47,7 @@ func DefaultLimits() Limits {
 		BodiesBytes:   256 << 20,
 		Messages:      10_000,
 		TokenBytes:    256,
+		LiveReads:     20_000,
 		ReadBytes:     1 << 20,
 		EventBytes:    256 << 10,
 		BodyTimeout:   30 * time.Second,
@@ -56,9 +60,9 @@ func DefaultLimits() Limits {
 }
 
 func (l Limits) check() error {
-	sizes := l.BodyBytes > 0 && l.Messages > 0 && l.TokenBytes > 0 && l.ReadBytes > 0 && l.EventBytes > 0
-	if !sizes {
-		return errors.New("every size limit must be above 0")
+	least := min(l.BodyBytes, l.LiveReads, int64(min(l.Messages, l.TokenBytes, l.ReadBytes, l.EventBytes)))
+	if least <= 0 {
+		return errors.New("every limit of size or number must be above 0")
 	}
 	if l.BodiesBytes < l.BodyBytes {
 		return errors.New("the limit of all bodies is below the limit of one")

@@ -2,14 +2,13 @@ package durablestreams
 
 import (
 	"bufio"
-	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -26,6 +25,7 @@ func TestLimitsMustBeWhole(t *testing.T) {
 		"no body":                            {change: func(l *Limits) { l.BodyBytes = 0 }, wantErr: true},
 		"all bodies as large as one":         {change: func(l *Limits) { l.BodiesBytes = l.BodyBytes }},
 		"all bodies smaller than one":        {change: func(l *Limits) { l.BodiesBytes = l.BodyBytes - 1 }, wantErr: true},
+		"no live read":                       {change: func(l *Limits) { l.LiveReads = 0 }, wantErr: true},
 		"no time for a read":                 {change: func(l *Limits) { l.ReadTimeout = 0 }, wantErr: true},
 		"the longest long-poll":              {change: func(l *Limits) { l.LongPoll = MaxLongPoll }},
 		"a long-poll beyond the longest one": {change: func(l *Limits) { l.LongPoll = MaxLongPoll + 1 }, wantErr: true},
@@ -151,97 +151,23 @@ func TestAllBodiesLimit(t *testing.T) {
 	}
 }
 
-func TestSlowBody(t *testing.T) {
-	for name, tc := range map[string]struct{ request, want string }{
-		"of an append": {
-			request: "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf", want: "HTTP/1.1 408 ",
-		},
-		"of an append that is refused without it": {
-			request: "POST / HTTP/1.1\r\nHost: a\r\nProducer-Id: p\r\nContent-Length: 10\r\n\r\nhalf", want: "HTTP/1.1 400 ",
-		},
-		"of a create that is refused without it": {
-			request: "PUT / HTTP/1.1\r\nHost: a\r\nStream-TTL: x\r\nContent-Length: 10\r\n\r\nhalf", want: "HTTP/1.1 400 ",
-		},
-	} {
-		t.Run(name, func(t *testing.T) { testSlowBody(t, tc.request, tc.want) })
-	}
-}
-
-func testSlowBody(t *testing.T, request, want string) {
-	t.Helper()
-	h := newHandler(t, func(c *Config) { c.Limits.BodyTimeout = 20 * time.Millisecond })
-	log := newFaultyLog(time.Now)
-	server, _ := listen(t, h, Stream{Settings: text, Log: log})
-	conn := dial(t, server)
-	_, _ = io.WriteString(conn, request)
-	status, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil || !strings.HasPrefix(status, want) {
-		t.Errorf("got %q, %v, want %s", status, err, want)
-	}
-	if log.Info().Tail != 0 {
-		t.Error("a body that did not arrive was appended")
-	}
-}
-
-func TestBodyThatBreaksOffIsNotAppended(t *testing.T) {
-	log := newFaultyLog(time.Now)
-	server, served := listen(t, newHandler(t), Stream{Settings: text, Log: log})
-	conn := dial(t, server)
-	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")
-	_ = conn.Close()
-	<-served
-	if log.Info().Tail != 0 {
-		t.Error("a body that broke off was appended")
-	}
-}
-
-// A client that opens a read and takes nothing holds its request only as long as the limit says.
-func TestClientThatDoesNotRead(t *testing.T) {
-	for _, query := range []string{"?offset=-1", "?offset=-1&live=sse"} {
-		t.Run(query, func(t *testing.T) {
-			h := newHandler(t, func(c *Config) { c.Limits.WriteTimeout = 20 * time.Millisecond })
-			server, served := listen(t, h, Stream{Settings: text, Log: newFaultyLog(time.Now, strings.Repeat("x", 32<<20))})
-			conn := dial(t, server)
-			_, _ = io.WriteString(conn, "GET /"+query+" HTTP/1.1\r\nHost: a\r\n\r\n")
-			<-served
-		})
-	}
-}
-
-// The deadlines of one request do not reach into the next one on the connection.
-func TestDeadlinesEndWithTheRequest(t *testing.T) {
-	const brief = 20 * time.Millisecond
-	h := newHandler(t, func(c *Config) {
-		c.Limits.WriteTimeout, c.Limits.BodyTimeout, c.Limits.LongPoll = brief, brief, 5*brief
+func TestLiveReadsLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(t, func(c *Config) { c.Limits.LiveReads = 2 })
+		s := Stream{Settings: text, Log: newFaultyLog(time.Now, "start")}
+		first := start(h, s, request(t, http.MethodGet, "?offset=now&live=long-poll", nil, ""))
+		second := start(h, s, request(t, http.MethodGet, "?offset=now&live=sse", nil, ""))
+		synctest.Wait()
+		if w := serve(t, h, s, request(t, http.MethodGet, "?offset=-1&live=sse", nil, "")); problemOf(t, w) != ProblemOverloaded {
+			t.Errorf("one beyond the limit: got %d %s", w.Code, w.Body)
+		}
+		if w := serve(t, h, s, request(t, http.MethodGet, "?offset=-1", nil, "")); w.Code != http.StatusOK {
+			t.Errorf("a catch-up read: got %d %s", w.Code, w.Body)
+		}
+		<-first.done
+		if w := serve(t, h, s, request(t, http.MethodGet, "?offset=-1&live=long-poll", nil, "")); w.Code != http.StatusOK {
+			t.Errorf("when one has ended: got %d %s", w.Code, w.Body)
+		}
+		<-second.done
 	})
-	server, _ := listen(t, h, Stream{Settings: text, Log: newFaultyLog(time.Now, "start")})
-	conn := dial(t, server)
-	reader := bufio.NewReader(conn)
-	for _, r := range []struct{ request, want string }{
-		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\nx", "204 No Content"},
-		{"GET /?offset=-1 HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK"},
-		{"GET /?offset=now&live=long-poll HTTP/1.1\r\nHost: a\r\n\r\n", "204 No Content"},
-		{"GET /?offset=-1 HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK"},
-	} {
-		_, _ = io.WriteString(conn, r.request)
-		response, err := http.ReadResponse(reader, nil)
-		if err != nil {
-			t.Fatalf("%q: %v", r.request, err)
-		}
-		_, _ = io.Copy(io.Discard, response.Body)
-		_ = response.Body.Close()
-		if response.Status != r.want {
-			t.Errorf("%q: got %s, want %s", r.request, response.Status, r.want)
-		}
-	}
-}
-
-func dial(t *testing.T, server *httptest.Server) net.Conn {
-	t.Helper()
-	conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
 }

@@ -120,6 +120,12 @@ func MethodNotAllowed(method string) *Problem {
 	return p.with("Allow", allowedMethods)
 }
 
+// overloaded refuses a request that was not applied and may be repeated.
+func overloaded(detail string) *Problem {
+	p := &Problem{Type: ProblemOverloaded, Status: http.StatusServiceUnavailable, Detail: detail}
+	return p.retryAfter(1)
+}
+
 func invalid(format string, args ...any) *Problem {
 	return &Problem{Type: ProblemInvalidRequest, Status: http.StatusBadRequest, Detail: fmt.Sprintf(format, args...)}
 }

@@ -21,6 +21,13 @@ func (h *Handler) serveRead(w http.ResponseWriter, r *http.Request, s Stream) er
 		WriteProblem(w, p)
 		return nil
 	}
+	if q.mode != catchUp {
+		if !h.live.TryAcquire(1) {
+			WriteProblem(w, overloaded("Too many live reads are being served; catch-up reads are not affected."))
+			return nil
+		}
+		defer h.live.Release(1)
+	}
 	s.Log.Touch()
 	from := q.from(s.Log.Info())
 	switch q.mode {
@@ -183,8 +190,8 @@ func setPosition(header http.Header, b engine.Batch) {
 // writeBatch answers 200 with the messages of a batch.
 func (h *Handler) writeBatch(w http.ResponseWriter, s Stream, b engine.Batch) {
 	rc := http.NewResponseController(w)
-	_ = rc.SetWriteDeadline(time.Now().Add(h.limits.WriteTimeout)) // not every writer has deadlines
-	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }()
+	written := limitWrite(rc, h.limits.WriteTimeout)
+	defer written()
 	header := w.Header()
 	setPosition(header, b)
 	as := s.Settings.encoding()
@@ -196,8 +203,17 @@ func (h *Handler) writeBatch(w http.ResponseWriter, s Stream, b engine.Batch) {
 	buffered.Reset(w)
 	writePayload(buffered, b.Messages, as)
 	_ = buffered.Flush() // the client is gone or too slow: its connection ends
+	_ = rc.Flush()       // within the time limit, too
 	buffered.Reset(io.Discard)
 	writers.Put(buffered)
+}
+
+// limitWrite starts the time in which the client must accept what is written, until the function that it returns is
+// called. Over HTTP/2 the time ends a stream even where nothing is being written, so it must not run while a read waits.
+// Not every writer has deadlines.
+func limitWrite(rc *http.ResponseController, timeout time.Duration) (done func()) {
+	_ = rc.SetWriteDeadline(time.Now().Add(timeout))
+	return func() { _ = rc.SetWriteDeadline(time.Time{}) }
 }
 
 // writers keeps buffers, so that a batch of many small messages is not as many small writes.
