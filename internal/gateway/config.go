@@ -52,7 +52,7 @@ func DefaultLimits() Limits {
 		ParkTimeout:   routing.DefaultParkTimeout,
 		BodyTimeout:   30 * time.Second,
 		AnswerTimeout: 25 * time.Second,
-		LeftTimeout:   500 * time.Millisecond,
+		LeftTimeout:   2 * time.Second,
 		WriteTimeout:  30 * time.Second,
 		LongPoll:      25 * time.Second,
 		EventStream:   60 * time.Second,
@@ -76,8 +76,8 @@ const (
 	dialTimeout = 2 * time.Second
 	// nodeIdleTimeout is below the time after which a node closes an idle connection.
 	nodeIdleTimeout = time.Minute
-	pingAfter       = 5 * time.Second
-	pingTimeout     = 5 * time.Second
+	pingAfter       = 10 * time.Second
+	pingTimeout     = 10 * time.Second
 	maxNodeHeader   = 64 << 10
 )
 

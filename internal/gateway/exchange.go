@@ -104,6 +104,9 @@ func (x *exchange) fetch() (*reply, *durablestreams.Problem) {
 			if x.follow(s.target, a) {
 				continue
 			}
+			// The nodes disagree. What they say changes the table again and again, so its changes are no reason to
+			// ask again at once.
+			s.routeChanged, s.nodesChanged = nil, nil
 		case notTaken:
 			x.hops = 0
 		case unsent:

@@ -39,6 +39,12 @@ func New(cfg Config) *Gateway {
 // Metrics returns what the gateway counts, for a registry.
 func (g *Gateway) Metrics() *Metrics { return g.metrics }
 
+// Parked returns how many requests wait now.
+func (g *Gateway) Parked() int {
+	requests, _ := g.parking.Count()
+	return requests
+}
+
 // Drain ends what would last: event streams end behind a control event, long-polls answer that nothing came. All other
 // requests go on. It returns at once; the server's Shutdown waits for them.
 func (g *Gateway) Drain() { g.drain() }

@@ -23,7 +23,9 @@ type Node struct {
 
 	c       *Cluster
 	address string
-	server  *http.Server
+	// listener and server are those of the last Serve.
+	listener net.Listener
+	server   *http.Server
 	// sessions and views are guarded by the cluster's mutex.
 	sessions map[routing.Stream]*engine.Session
 	views    map[routing.Stream]*view
@@ -76,13 +78,16 @@ func (n *Node) Serve(handler http.Handler) {
 	}
 	n.address = listener.Addr().String()
 	n.URL = "http://" + n.address
-	n.server = routing.NewServer(handler)
-	server := n.server
+	server := routing.NewServer(handler)
+	n.listener, n.server = listener, server
 	go func() { _ = server.Serve(listener) }()
 }
 
 // Cut breaks every connection and listens no longer. The sessions stay.
-func (n *Node) Cut() { _ = n.server.Close() }
+func (n *Node) Cut() {
+	_ = n.listener.Close() // the server may not have begun with it
+	_ = n.server.Close()
+}
 
 // Kill cuts the node off and ends its sessions without a word.
 func (n *Node) Kill() {
