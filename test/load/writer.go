@@ -22,7 +22,7 @@ const (
 	idempotentProducer
 )
 
-// retryPause is how long an idempotent producer rests after a failed request.
+// retryPause is how long a client rests after a failed request.
 const retryPause = 50 * time.Millisecond
 
 // writer appends numbered records, one after the other.
@@ -66,13 +66,13 @@ func (w *writer) append(ctx context.Context, next record) bool {
 			return false
 		}
 		w.run.faults.add(w.name, err)
+		if !w.rest(ctx, retryPause) {
+			return false
+		}
 		switch w.kind {
 		case plainAppender:
-			return true
+			return true // and on with the next record
 		case idempotentProducer:
-			if !w.rest(ctx, retryPause) {
-				return false
-			}
 		}
 	}
 }

@@ -75,6 +75,7 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 				"--service-cluster-ip-range=10.0.0.0/24",
 				"--authorization-mode=RBAC",
 				"--service-account-issuer=https://kubernetes.default.svc",
+				"--shutdown-watch-termination-grace-period=1s", // or it waits a minute for its clients to go
 				"--service-account-max-token-expiration="+tokenLife.String(),
 			),
 			readyURL:  "https://" + address + "/readyz",

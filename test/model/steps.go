@@ -1,0 +1,245 @@
+package model
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/admission"
+	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/internal/handoff"
+)
+
+// mutant is a rule broken on purpose.
+type mutant struct {
+	name string
+	// patch changes what is proposed; unruled leaves the CRD's rules out.
+	patch   func([]operation) []operation
+	unruled bool
+	// decide and decideTransfer replace the decisions.
+	decide         func(me string, r *v1alpha1.StreamStatus, s handoff.Session) handoff.Decision
+	decideTransfer func(handoff.TransferView) handoff.TransferDecision
+	// assignAtStart takes what was found placed at the start for placed while watching; staleAccept accepts without
+	// reading afresh; unfenced lets the log accept any opening; noOrphans withdraws no record of a deleted transfer.
+	assignAtStart, staleAccept, unfenced, noOrphans bool
+}
+
+// kind of a step: the system's own, or a user's or fate's.
+type kind int
+
+const (
+	system kind = iota
+	outside
+)
+
+// walker yields the steps from a state.
+type walker struct {
+	arbiter *arbiter
+	mutant  mutant
+	yield   func(k kind, what func() string, next world)
+
+	decisions map[decideKey]handoff.Decision
+	judgments map[judgeKey]handoff.TransferDecision
+}
+
+type decideKey struct {
+	me       int8
+	register register
+	session  session
+}
+
+type judgeKey struct {
+	register register
+	transfer int8
+	object   object
+	settled  bool
+	gone     bool
+	target   bool
+}
+
+func say(format string, arguments ...any) func() string {
+	return func() string { return fmt.Sprintf(format, arguments...) }
+}
+
+// steps yields every step that anybody can take from w.
+func (k *walker) steps(w *world) {
+	k.users(w)
+	k.fate(w)
+	k.managerSteps(w)
+	for i := int8(1); i <= nodeCount; i++ {
+		k.nodeSteps(w, i)
+	}
+}
+
+func (k *walker) users(w *world) {
+	for i := 1; i <= transferCount; i++ {
+		next := *w
+		switch o := w.objects[i]; {
+		case o.presence == absent:
+			next.objects[i].presence = present
+			k.yield(outside, say("user creates %s to %s", transfers[i].name, nodeNames[transfers[i].target]), next)
+		case o.presence == present && o.outcome == undecided:
+			if w.cancels > 0 && !o.cancel {
+				next.cancels--
+				next.objects[i].cancel = true
+				k.yield(outside, say("user cancels %s", transfers[i].name), next)
+			}
+			if w.deletes > 0 {
+				next = *w
+				next.deletes--
+				next.objects[i].presence = deleted
+				k.yield(outside, say("user deletes %s", transfers[i].name), next)
+			}
+		}
+	}
+}
+
+func (k *walker) fate(w *world) {
+	for i := int8(1); i <= nodeCount; i++ {
+		n := w.nodes[i]
+		switch {
+		case n.up && w.crashes > 0:
+			next := *w
+			next.crashes--
+			next.nodes[i] = nodeState{lapsed: n.lapsed, life: n.life + 1}
+			k.yield(outside, say("%s crashes", nodeNames[i]), next)
+		case !n.up:
+			next := *w
+			next.nodes[i].up = true
+			k.yield(system, say("%s restarts", nodeNames[i]), next)
+		}
+		switch {
+		case n.lapsed && n.up:
+			next := *w
+			next.nodes[i].lapsed = false
+			k.yield(system, say("%s renews its lease", nodeNames[i]), next)
+		case !n.lapsed && (!n.up || w.lapses > 0):
+			next := *w
+			next.nodes[i].lapsed = true
+			if n.up {
+				next.lapses--
+			}
+			k.yield(outside, say("the lease of %s runs out", nodeNames[i]), next)
+		}
+	}
+}
+
+func (k *walker) managerSteps(w *world) {
+	m := w.manager
+	if m.view != w.register || m.objects != w.objects {
+		next := *w
+		next.manager.view, next.manager.objects = w.register, w.objects
+		k.yield(system, say("manager sees the register and the transfers"), next)
+	}
+	if m.accepting != 0 {
+		next := *w
+		next.manager.accepting, next.manager.acceptOn = 0, register{}
+		k.propose(&next, m.acceptOn, "Accept", m.accepting, 0, say("manager accepts %s", transfers[m.accepting].name), func(r register) {
+			next.manager.view = r
+		})
+		return
+	}
+	if p := m.view.pending; p != 0 && w.objects[p].presence == deleted && !k.mutant.noOrphans {
+		next := *w
+		k.propose(&next, m.view, "Withdraw", 0, 0, say("manager withdraws %s, which is deleted", transfers[p].name), func(r register) { next.manager.view = r })
+	}
+	for i := int8(1); i <= transferCount; i++ {
+		if m.objects[i].presence == present {
+			k.judge(w, i)
+		}
+	}
+}
+
+// judge has the manager decide about one transfer and act, as controllers/streamtransfer does.
+func (k *walker) judge(w *world, i int8) {
+	m, name := w.manager, transfers[i].name
+	next := *w
+	takeIn := func(r register) { next.manager.view = r }
+	switch d := k.decideTransfer(w, i, m.objects[i]); d.Action {
+	case handoff.TransferWait, handoff.TransferFinished:
+	case handoff.TransferAccept:
+		fresh := w.objects[i]
+		if k.mutant.staleAccept {
+			fresh = m.objects[i]
+		}
+		if fresh.presence == present && k.decideTransfer(w, i, fresh).Action == handoff.TransferAccept {
+			next.manager.accepting, next.manager.acceptOn = i, m.view
+			k.yield(system, say("manager reads %s afresh and finds it acceptable", name), next)
+		}
+	case handoff.TransferWithdraw:
+		k.propose(&next, m.view, "Withdraw", 0, 0, say("manager withdraws %s", name), takeIn)
+	case handoff.TransferTakeOver:
+		k.propose(&next, m.view, "TakeOver", 0, 0, say("manager takes over by %s", name), takeIn)
+	case handoff.TransferSettleLast:
+		last := m.view.last
+		switch k.decideTransfer(w, last, m.objects[last]).Action {
+		case handoff.TransferSucceed:
+			k.record(w, last, succeeded)
+		case handoff.TransferFail:
+			k.record(w, last, failed)
+		case handoff.TransferCancel:
+			k.record(w, last, cancelled)
+		case handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
+		}
+	case handoff.TransferSucceed:
+		k.record(w, i, succeeded)
+	case handoff.TransferFail:
+		k.record(w, i, failed)
+	case handoff.TransferCancel:
+		k.record(w, i, cancelled)
+	}
+}
+
+// record writes an outcome, unless the object is not the version that the manager saw.
+func (k *walker) record(w *world, i int8, o outcome) {
+	next := *w
+	if w.objects[i] != w.manager.objects[i] {
+		return
+	}
+	next.objects[i].outcome = o
+	next.manager.objects[i].outcome = o
+	k.yield(system, say("manager records that %s %s", transfers[i].name, [...]string{"", "succeeded", "failed", "was cancelled"}[o]), next)
+}
+
+func (k *walker) decideTransfer(w *world, i int8, o object) handoff.TransferDecision {
+	m := w.manager
+	settled := m.view.last == 0 || m.objects[m.view.last].presence != present || m.objects[m.view.last].outcome != undecided
+	target := w.nodes[transfers[i].target]
+	key := judgeKey{m.view, i, o, settled, m.view.node != 0 && w.nodes[m.view.node].lapsed, !target.lapsed}
+	if known, found := k.judgments[key]; found {
+		return known
+	}
+	decide := handoff.DecideTransfer
+	if k.mutant.decideTransfer != nil {
+		decide = k.mutant.decideTransfer
+	}
+	d := decide(handoff.TransferView{
+		View:        admission.View{Transfer: transferObject(i, o), Stream: key.register.stream(), Target: nodeObject(key.target)},
+		LastSettled: key.settled, SourceGone: key.gone, Now: time.Unix(0, 0),
+	})
+	k.judgments[key] = d
+	return d
+}
+
+func transferObject(i int8, o object) *v1alpha1.StreamTransfer {
+	t := &v1alpha1.StreamTransfer{ObjectMeta: metav1.ObjectMeta{Name: transfers[i].name, UID: types.UID(transfers[i].name)}}
+	t.Spec = v1alpha1.StreamTransferSpec{Stream: "s", Target: nodeNames[transfers[i].target], Force: transfers[i].force, Cancel: o.cancel}
+	if o.outcome != undecided {
+		action := [...]handoff.TransferAction{0, handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel}[o.outcome]
+		t.Status = handoff.TransferStatus(t, nil, handoff.TransferDecision{Action: action}, metav1.MicroTime{})
+	}
+	return t
+}
+
+func nodeObject(ready bool) *v1alpha1.StreamNode {
+	isReady := condition.Unknown(v1alpha1.ConditionReady, v1alpha1.ReasonLeaseExpired, "")
+	if ready {
+		isReady = condition.True(v1alpha1.ConditionReady, v1alpha1.ReasonAsExpected, "")
+	}
+	node := &v1alpha1.StreamNode{Spec: v1alpha1.StreamNodeSpec{Slots: 2}}
+	node.Status.Conditions = condition.Merge(nil, 1, metav1.Time{}, isReady, condition.True(v1alpha1.ConditionSchedulable, v1alpha1.ReasonAsExpected, ""))
+	return node
+}
