@@ -1,0 +1,78 @@
+package imports
+
+const (
+	module       = "github.com/streamshift/streamshift/"
+	api          = module + "api/v1alpha1"
+	condition    = module + "internal/condition"
+	admission    = module + "internal/admission"
+	handoff      = module + "internal/handoff"
+	liveness     = module + "internal/liveness"
+	placement    = module + "internal/placement"
+	engine       = module + "internal/engine"
+	streams      = module + "internal/durablestreams"
+	routing      = module + "internal/routing"
+	controllers  = module + "controllers/..."
+	apimachinery = "k8s.io/apimachinery/..."
+	kubernetes   = "k8s.io/..."
+	runtime      = "sigs.k8s.io/controller-runtime/..."
+	logr         = "github.com/go-logr/logr"
+	prometheus   = "github.com/prometheus/client_golang/prometheus"
+)
+
+// purity says how much of the world a package may see.
+type purity int
+
+const (
+	// worldly packages may read clocks, files, the network and chance.
+	worldly purity = iota
+	// pure packages may not: time, chance and identity are given to them, so that each decision can be tested and repeated.
+	pure
+)
+
+// rule says what the packages of a path may import besides the standard library. A path that ends in "/..." stands for itself and
+// all below it. The first rule that fits a package counts.
+type rule struct {
+	packages string
+	purity   purity
+	may      []string
+}
+
+var table = []rule{
+	// What everybody may know: the kinds, and nothing that drags more along.
+	{packages: api, purity: pure, may: []string{apimachinery}},
+
+	// What decides.
+	{packages: condition, purity: pure, may: []string{api, apimachinery}},
+	{packages: liveness, purity: pure, may: nil},
+	{packages: placement, purity: pure, may: nil},
+	{packages: admission, purity: pure, may: []string{api, apimachinery, condition}},
+	{packages: handoff, purity: pure, may: []string{api, apimachinery, condition, admission}},
+
+	// What keeps and serves streams: it knows nothing of Kubernetes.
+	{packages: engine + "/store/...", may: []string{engine + "/store/...", "gocloud.dev/..."}},
+	{packages: engine + "/...", may: []string{engine + "/...", logr, "github.com/klauspost/compress/..."}},
+	{packages: streams, may: []string{engine, logr, "golang.org/x/sync/..."}},
+	{packages: routing + "/...", may: []string{routing + "/...", engine + "/...", streams, logr, prometheus}},
+	{packages: module + "internal/gateway/...", may: []string{routing, streams, logr, prometheus}},
+	{packages: module + "streamclient/...", may: []string{module + "streamclient/..."}},
+
+	// What acts: only the sessions' controller sees the engine.
+	{packages: module + "controllers/session", may: []string{
+		api, condition, handoff, engine + "/...", streams, routing, controllers, kubernetes, runtime, logr, prometheus,
+	}},
+	{packages: module + "controllers/route", may: []string{api, condition, routing, kubernetes, runtime}},
+	{packages: module + "controllers/webhookcert", may: []string{kubernetes, runtime, "github.com/open-policy-agent/cert-controller/..."}},
+	{packages: controllers, may: []string{
+		api, condition, admission, handoff, liveness, placement, controllers, kubernetes, runtime, logr, prometheus,
+	}},
+
+	// What wires, and what tests.
+	{packages: module + "cmd/...", may: []string{"..."}},
+	{packages: module + "test/...", may: []string{"..."}},
+}
+
+// worldlyImports are the packages of the standard library that no pure package imports.
+var worldlyImports = []string{"os/...", "net/...", "io/ioutil", "math/rand/...", "crypto/rand", "syscall", "runtime/..."}
+
+// worldlyTime are the functions of package time that read or wait for the clock.
+var worldlyTime = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
