@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -50,6 +51,9 @@ func run(ctx context.Context, url, storeURL, folder string, longPoll time.Durati
 	counts, err := suite.run(ctx)
 	if err != nil {
 		return err
+	}
+	for _, failed := range counts.failures() {
+		_, _ = fmt.Fprintf(os.Stdout, "FAILED %s\n%s\n", failed.Name, strings.Join(failed.Messages, "\n"))
 	}
 	_, _ = fmt.Fprintf(os.Stdout, "%s: %d passed, %d failed of %d demanded\n", url, counts.Passed, counts.Failed, demanded)
 	return counts.check()

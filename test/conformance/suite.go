@@ -25,11 +25,37 @@ type suite struct {
 	longPoll time.Duration
 }
 
+// testTimeout is how long one test may take where the suite itself does not say. vitest's own 5 s are too short for a
+// store that syncs every append on a machine that does other things too.
+const testTimeout = 30 * time.Second
+
 // counts is what came of a run, in the words of vitest's JSON reporter.
 type counts struct {
 	Passed int `json:"numPassedTests"`
 	Failed int `json:"numFailedTests"`
 	Suites int `json:"numFailedTestSuites"`
+	Files  []struct {
+		Tests []testResult `json:"assertionResults"`
+	} `json:"testResults"`
+}
+
+type testResult struct {
+	Name     string   `json:"fullName"`
+	Status   string   `json:"status"`
+	Messages []string `json:"failureMessages"`
+}
+
+// failures returns the tests that failed.
+func (c counts) failures() []testResult {
+	var failed []testResult
+	for _, file := range c.Files {
+		for _, test := range file.Tests {
+			if test.Status == "failed" {
+				failed = append(failed, test)
+			}
+		}
+	}
+	return failed
 }
 
 // check demands the exact number, so that a run that found fewer tests does not pass.
@@ -55,7 +81,7 @@ func (s suite) run(ctx context.Context) (counts, error) {
 	file := filepath.Join(results, "results.json")
 
 	vitest := s.command(ctx, "npx", "--no-install", "vitest", "run", "--testNamePattern", withoutForks,
-		"--reporter=dot", "--reporter=json", "--outputFile="+file)
+		"--testTimeout="+strconv.FormatInt(testTimeout.Milliseconds(), 10), "--reporter=dot", "--reporter=json", "--outputFile="+file)
 	vitest.Env = append(os.Environ(), "NO_COLOR=1", "CONFORMANCE_URL="+s.url,
 		"CONFORMANCE_LONG_POLL_MS="+strconv.FormatInt(s.longPoll.Milliseconds(), 10))
 	ran := vitest.Run()
