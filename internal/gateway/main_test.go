@@ -145,10 +145,13 @@ func readGroup(in *bufio.Reader) (group, error) {
 		case "data":
 			lines = append(lines, value)
 		case "":
+			if line != "" || event == "" { // a comment, or the end of nothing
+				continue
+			}
 			joined := strings.Join(lines, "\n")
 			lines = nil
 			if event == "data" {
-				g.Data, g.HasData = joined, true
+				g.Data, g.HasData, event = joined, true, ""
 				continue
 			}
 			var c struct {
