@@ -69,8 +69,8 @@ func newStream(ctx context.Context, name string) *v1alpha1.Stream {
 		Spec:       v1alpha1.StreamSpec{ContentType: "application/json"},
 	}
 	Expect(cluster.Client().Create(ctx, stream)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) {
-		Expect(cluster.Client().Delete(ctx, stream)).To(Succeed())
+	DeferCleanup(func(cleanup SpecContext) {
+		Expect(cluster.Client().Delete(cleanup, stream)).To(Succeed())
 	})
 	_, err := cluster.Kubectl(ctx, "wait", "--for=condition=Ready", "stream/"+name, "--timeout="+patience.String())
 	Expect(err).NotTo(HaveOccurred())
