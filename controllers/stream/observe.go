@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/internal/handoff"
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
@@ -17,7 +18,7 @@ type view struct {
 	stream *v1alpha1.Stream
 	// nodes that the stream could be placed on; read only where it has no owner.
 	nodes []placement.Node
-	// orphaned tells that the pending record's transfer does not exist any more.
+	// orphaned tells that the pending record's transfer does not exist any more, or has ended.
 	orphaned bool
 }
 
@@ -74,7 +75,7 @@ func (r *Reconciler) orphaned(ctx context.Context, namespace string, pending *v1
 		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pending.Name}, transfer)
 		switch {
 		case err == nil && transfer.UID == pending.UID:
-			return false, nil
+			return handoff.Terminal(transfer), nil
 		case err != nil && !apierrors.IsNotFound(err):
 			return false, fmt.Errorf("reading transfer %s: %w", pending.Name, err)
 		}

@@ -82,7 +82,7 @@ func decide(v *view) decision {
 	register := &v.stream.Status
 	switch {
 	case register.PendingTransfer != nil && v.orphaned:
-		return decision{withdraw, register.Node, fmt.Sprintf("transfer %s was deleted before it was committed", register.PendingTransfer.Name)}
+		return decision{withdraw, register.Node, fmt.Sprintf("transfer %s was deleted, or ended, before it was committed", register.PendingTransfer.Name)}
 	case register.Node == "" && !v.stream.DeletionTimestamp.IsZero() && holdsLog(v.stream):
 		return decision{releaseLog, "", "the stream is deleted before it had an owner: there is no log"}
 	case register.Node != "" || !v.stream.DeletionTimestamp.IsZero():

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,8 +37,10 @@ func (r *Reconciler) act(ctx context.Context, view handoff.TransferView, decisio
 		return r.takeOver(ctx, view)
 	case handoff.TransferSettleLast:
 		return r.settleLast(ctx, view)
-	case handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel:
+	case handoff.TransferSucceed:
 		return r.recordOutcome(ctx, view, decision)
+	case handoff.TransferFail, handoff.TransferCancel:
+		return r.recordNothingMoved(ctx, view, decision)
 	case handoff.TransferFinished:
 		return r.collect(ctx, view)
 	}
@@ -102,11 +105,11 @@ func (r *Reconciler) settleLast(ctx context.Context, view handoff.TransferView) 
 	lastView := view
 	lastView.Transfer = last
 	switch decision := handoff.DecideTransfer(lastView); decision.Action {
-	case handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel:
+	case handoff.TransferSucceed:
 		if err := r.recordOutcome(ctx, lastView, decision); err != nil {
 			return err
 		}
-	case handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
+	case handoff.TransferFail, handoff.TransferCancel, handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
 	}
 	return errDecideAgain
 }
@@ -126,6 +129,25 @@ func (r *Reconciler) recordOutcome(ctx context.Context, view handoff.TransferVie
 	r.Metrics.ended(updated)
 	ctrl.LoggerFrom(ctx).Info("Ended transfer", "transfer", updated.Name, "phase", string(updated.Status.Phase), "reason", decision.Reason, "message", ready.Message)
 	return nil
+}
+
+// recordNothingMoved makes the transfer terminal without a move, where the register, read afresh, does not say otherwise:
+// an accept whose answer was lost may have been taken, and a view that is behind may hide it.
+func (r *Reconciler) recordNothingMoved(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
+	fresh := &v1alpha1.Stream{}
+	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: view.Transfer.Namespace, Name: view.Transfer.Spec.Stream}, fresh); {
+	case apierrors.IsNotFound(err):
+		view.Stream = nil
+	case err != nil:
+		return fmt.Errorf("reading the stream afresh: %w", err)
+	default:
+		r.Views.Wrote(fresh)
+		view.Stream = fresh
+	}
+	if again := handoff.DecideTransfer(view); again.Action != decision.Action || again.Reason != decision.Reason {
+		return errDecideAgain
+	}
+	return r.recordOutcome(ctx, view, decision)
 }
 
 // reportProgress says what a transfer waits for, once it has waited for a while.
