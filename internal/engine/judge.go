@@ -50,8 +50,15 @@ func judge(v *view, a *Append) (ruling, error) {
 	return rulingAccept, nil
 }
 
-// judgeClosed lets the repetition of what closed the stream pass, and refuses everything else.
+// judgeClosed lets the repetition of what was accepted before, or of what closed the stream, pass, and refuses everything
+// else.
 func judgeClosed(v *view, a *Append) (ruling, error) {
+	if a.Producer != nil {
+		last, known := v.producer(a.Producer.ID)
+		if known && a.Producer.Epoch == last.Epoch && a.Producer.Seq <= last.Seq {
+			return rulingDuplicate, nil
+		}
+	}
 	if a.CloseStream {
 		if a.Producer != nil && *a.Producer == v.closer {
 			return rulingDuplicate, nil
