@@ -31,8 +31,9 @@ type NodeConfig struct {
 	Parking ParkingLimits
 	// Bodies reads and bounds the bodies of requests that are about to wait. It admits at least what the protocol does.
 	Bodies *Bodies
-	Now    func() time.Time
-	Log    logr.Logger
+	// Now is the clock that Protocol has, too: a long-poll's time begins when the request arrives here.
+	Now func() time.Time
+	Log logr.Logger
 }
 
 // Node is the HTTP front of a node: it serves the streams that the node has open, parks requests for those that it is
@@ -89,9 +90,10 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		durablestreams.WriteProblem(w, PathProblem(err))
 		return
 	}
+	arrived := n.cfg.Now()
 	q := &request{
-		w: w, r: r, stream: stream, hint: ParseHint(r.Header),
-		deadline: n.cfg.Now().Add(n.cfg.ParkTimeout),
+		w: w, r: r.WithContext(durablestreams.WithArrival(r.Context(), arrived)), stream: stream, hint: ParseHint(r.Header),
+		deadline: arrived.Add(n.cfg.ParkTimeout),
 		release:  func() {},
 	}
 	switch r.Method {

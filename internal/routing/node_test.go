@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -445,5 +446,27 @@ func TestNodeRepeatsAfterAReopening(t *testing.T) {
 	c.Accept(orders, "b")
 	if a := answer(); a.Header.Get(routing.HeaderAnswer) != "moved" {
 		t.Errorf("the append is answered %d %v, want moved", a.Status, a.Header)
+	}
+}
+
+// A long-poll that was parked has used up that time: client and proxies count from when they asked.
+func TestNodeLongPollCountsTheTimeItWasParked(t *testing.T) {
+	var ahead atomic.Int64
+	limits := durablestreams.DefaultLimits()
+	limits.LongPoll = 25 * time.Second // longer than a test waits for an answer
+	c, nodes := threeNodes(t, routingtest.Options{
+		Limits: limits, ParkTimeout: 2 * limits.LongPoll,
+		Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+	})
+	c.Start(orders, text, "a")
+	c.Accept(orders, "b")
+	poll := routingtest.NewClient(t).Go(http.MethodGet, nodes["b"].URL+ordersPath+"?live=long-poll&offset=-1", "")
+	routingtest.Eventually(t, "the long-poll waits at the target", func() bool { return nodes["b"].Front.Parked() == 1 })
+	ahead.Store(int64(limits.LongPoll))
+	c.Close(orders)
+	c.Complete(orders)
+	c.Open(orders)
+	if a := poll(); a.Status != http.StatusNoContent {
+		t.Errorf("the long-poll is answered %d %s, want 204", a.Status, a.Body)
 	}
 }

@@ -39,6 +39,8 @@ type Options struct {
 	Limits durablestreams.Limits
 	// BodiesBytes bounds what a node holds of bodies; 0: 256 MiB.
 	BodiesBytes int64
+	// Now is every node's clock; nil: time.Now. Waits are real all the same.
+	Now func() time.Time
 	// PlaceOn is where streams that clients create are placed; empty: nowhere, until Place is called.
 	PlaceOn string
 }
@@ -71,6 +73,9 @@ func New(t testing.TB, options Options) *Cluster {
 	}
 	if options.BodiesBytes == 0 {
 		options.BodiesBytes = 256 << 20
+	}
+	if options.Now == nil {
+		options.Now = time.Now
 	}
 	return &Cluster{
 		t: t, options: options, store: s,

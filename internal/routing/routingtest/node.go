@@ -47,7 +47,7 @@ func (c *Cluster) AddNode(name string) *Node {
 	c.t.Helper()
 	n := &Node{Name: name, c: c, address: "127.0.0.1:0", sessions: map[routing.Stream]*engine.Session{}, views: map[routing.Stream]*view{}}
 	protocol, err := durablestreams.New(durablestreams.Config{
-		Limits: c.options.Limits, Clock: time.Now, Jitter: rand.Int64N, Log: logr.Discard(),
+		Limits: c.options.Limits, Clock: c.options.Now, Jitter: rand.Int64N, Log: logr.Discard(),
 	})
 	if err != nil {
 		c.t.Fatalf("making the protocol's handler: %v", err)
@@ -56,7 +56,7 @@ func (c *Cluster) AddNode(name string) *Node {
 		Node: name, DefaultNamespace: "default", Directory: n, Protocol: protocol,
 		ParkTimeout: c.options.ParkTimeout, Parking: c.options.Parking,
 		Bodies: routing.NewBodies(c.options.Limits.BodyBytes, c.options.BodiesBytes, time.Minute, time.Now),
-		Now:    time.Now, Log: logr.Discard(),
+		Now:    c.options.Now, Log: logr.Discard(),
 	})
 	n.Serve(n.Front)
 	c.t.Cleanup(n.Kill)
