@@ -96,6 +96,8 @@ type faultyStore struct {
 	store.Store
 	// plan is asked for each call, counted from 1.
 	plan func(n int, c call) fault
+	// crash is called when the process crashes; nil for nothing.
+	crash func()
 
 	mu      sync.Mutex
 	calls   int
@@ -113,8 +115,18 @@ func (s *faultyStore) decide(c call) fault {
 	f := s.plan(s.calls, c)
 	if f == faultCrash || f == faultCrashAfter {
 		s.crashed = true
+		if s.crash != nil {
+			go s.crash()
+		}
 	}
 	return f
+}
+
+// onCrash says what to do when the process crashes.
+func (s *faultyStore) onCrash(crash func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.crash = crash
 }
 
 func (s *faultyStore) isCrashed() bool {

@@ -95,6 +95,7 @@ func (w *world) reopen() {
 			if err == nil {
 				w.say("opened epoch %d at segment %d", w.epoch, s.state.number)
 				w.current = s
+				v.onCrash(s.Abandon)
 				w.check(s)
 				return
 			}
