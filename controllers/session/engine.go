@@ -58,23 +58,10 @@ func (e *StoreEngine) Open(ctx context.Context, opening Opening) (Log, error) {
 	return session, nil
 }
 
-// removePage is how many objects are listed at once while a log is removed.
-const removePage = 1000
-
 // Remove implements Engine.
 func (e *StoreEngine) Remove(ctx context.Context, stream string) error {
-	for {
-		keys, err := e.Store.List(ctx, stream+"/", "", removePage)
-		if err != nil {
-			return fmt.Errorf("listing the log of stream %s: %w", stream, err)
-		}
-		for _, key := range keys {
-			if err := e.Store.Delete(ctx, key); err != nil {
-				return fmt.Errorf("removing the log of stream %s: %w", stream, err)
-			}
-		}
-		if len(keys) < removePage {
-			return nil
-		}
+	if err := engine.Remove(ctx, e.Store, stream); err != nil {
+		return fmt.Errorf("removing the log of stream %s: %w", stream, err)
 	}
+	return nil
 }

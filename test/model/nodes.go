@@ -16,7 +16,7 @@ func (k *walker) nodeSteps(w *world, i int8) {
 	}
 	if !n.listed || n.view != w.register {
 		next := *w
-		next.nodes[i].takeIn(i, w.register, n.listed || k.mutant.assignAtStart)
+		next.nodes[i].takeIn(i, w.register, n.listed)
 		k.yield(system, say("%s sees: %s", nodeNames[i], w.register), next)
 	}
 	if n.session.phase == handoff.SessionOpen && !w.acknowledges(i) {
@@ -44,10 +44,17 @@ func (n *nodeState) takeIn(me int8, r register, live bool) {
 	n.view, n.listed = r, true
 }
 
+// lose forgets that the log's end is of node i's present process.
+func (w *world) lose(i int8) {
+	if w.log.holder == i {
+		w.log.holder = 0
+	}
+}
+
 func (k *walker) finishClose(w *world, i int8) {
 	next := *w
 	s := &next.nodes[i].session
-	if w.log == (logEnd{s.epoch, i, s.opening}) {
+	if w.log == (logEnd{s.epoch, i}) {
 		s.phase = handoff.SessionClosed
 		k.yield(system, say("%s has closed at epoch %d", nodeNames[i], s.epoch), next)
 		return
@@ -74,6 +81,7 @@ func (k *walker) act(w *world, i int8) {
 			dropped.mayOpen = n.session.mayOpen
 		}
 		next.nodes[i].session = dropped
+		next.lose(i)
 		k.yield(system, say("%s drops its session", name), next)
 	case handoff.RecordOpened:
 		k.propose(&next, n.view, "Opened", 0, 0, say("%s records that it is open", name), takeIn)
@@ -103,18 +111,13 @@ func (k *walker) decide(i int8, n nodeState) handoff.Decision {
 func (k *walker) open(w *world, i int8) {
 	n, epoch := w.nodes[i], w.nodes[i].view.epoch
 	next := *w
-	s := &next.nodes[i].session
-	if s.openedAt != epoch {
-		s.opening, s.openedAt = w.nodes[i].life*highest+epoch, epoch
-	}
-	mine := logEnd{epoch, i, s.opening}
+	s, mine := &next.nodes[i].session, logEnd{epoch, i}
 	if epoch <= w.log.epoch && w.log != mine && !k.mutant.unfenced {
 		*s = session{phase: handoff.SessionFenced, epoch: epoch, logEpoch: w.log.epoch}
 		k.yield(system, say("%s finds epoch %d taken", nodeNames[i], epoch), next)
 		return
 	}
 	next.log = mine
-	next.opened |= 1 << epoch
 	lost := next
 	s.phase, s.epoch, s.mayOpen = handoff.SessionOpen, epoch, 0
 	k.yield(system, say("%s opens epoch %d", nodeNames[i], epoch), next)
@@ -128,10 +131,9 @@ func (k *walker) open(w *world, i int8) {
 // propose proposes a step that was computed on the register that was seen, and yields the world after it: taken and
 // answered, taken and the answer lost, or refused. Next is the world with everything but the register changed.
 func (k *walker) propose(next *world, seen register, name string, transfer, epoch int8, what func() string, takeIn func(register)) {
-	before := *next
 	r, taken := k.arbiter.propose(proposal{next.register, seen, name, epoch, transfer}, step(seen, name, transfer, epoch))
 	if !taken {
-		if *next != before || next.manager.accepting == 0 && name == "Accept" {
+		if name == "Accept" { // the manager is done with this one
 			k.yield(system, func() string { return what() + ": refused" }, *next)
 		}
 		return

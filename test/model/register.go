@@ -11,8 +11,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
@@ -45,8 +46,14 @@ type transfer struct {
 	force  bool
 }
 
-// transfers by index; index 0 is none.
-var transfers = [...]transfer{{}, {name: "t1", target: 2}, {name: "t2", target: 3, force: true}}
+// transfers by index; index 0 is none. A walk chooses one of the pairs.
+var transfers [transferCount + 1]transfer
+
+var (
+	// contradicting transfers take the stream to two nodes; opposing ones to another node and back.
+	contradicting = [transferCount + 1]transfer{{}, {name: "t1", target: 2}, {name: "t2", target: 3, force: true}}
+	opposing      = [transferCount + 1]transfer{{}, {name: "t1", target: 2}, {name: "t2", target: 1, force: true}}
+)
 
 // stream returns the object that a register is the status of.
 func (r register) stream() *v1alpha1.Stream {
@@ -169,7 +176,8 @@ func (a *arbiter) apply(server register, step handoff.Step) answer {
 	}
 	if !a.unruled {
 		var oldObject, object map[string]any
-		if json.Unmarshal(document, &oldObject) != nil || json.Unmarshal(patched, &object) != nil {
+		// This decoder makes whole numbers integers, as CEL wants them.
+		if utiljson.Unmarshal(document, &oldObject) != nil || utiljson.Unmarshal(patched, &object) != nil {
 			panic("patched document is no object")
 		}
 		if errs, _ := a.rules.Validate(context.Background(), nil, nil, object, oldObject, celconfig.RuntimeCELCostBudget); len(errs) > 0 {

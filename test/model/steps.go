@@ -22,9 +22,9 @@ type mutant struct {
 	// decide and decideTransfer replace the decisions.
 	decide         func(me string, r *v1alpha1.StreamStatus, s handoff.Session) handoff.Decision
 	decideTransfer func(handoff.TransferView) handoff.TransferDecision
-	// assignAtStart takes what was found placed at the start for placed while watching; staleAccept accepts without
-	// reading afresh; unfenced lets the log accept any opening; noOrphans withdraws no record of a deleted transfer.
-	assignAtStart, staleAccept, unfenced, noOrphans bool
+	// staleAccept accepts without reading afresh, staleOutcome records without; unfenced lets the log accept any opening
+	// and any append.
+	staleAccept, staleOutcome, unfenced bool
 }
 
 // kind of a step: the system's own, or a user's or fate's.
@@ -104,7 +104,8 @@ func (k *walker) fate(w *world) {
 		case n.up && w.crashes > 0:
 			next := *w
 			next.crashes--
-			next.nodes[i] = nodeState{lapsed: n.lapsed, life: n.life + 1}
+			next.nodes[i] = nodeState{lapsed: n.lapsed}
+			next.lose(i)
 			k.yield(outside, say("%s crashes", nodeNames[i]), next)
 		case !n.up:
 			next := *w
@@ -129,10 +130,15 @@ func (k *walker) fate(w *world) {
 
 func (k *walker) managerSteps(w *world) {
 	m := w.manager
-	if m.view != w.register || m.objects != w.objects {
+	if m.view != w.register {
 		next := *w
-		next.manager.view, next.manager.objects = w.register, w.objects
-		k.yield(system, say("manager sees the register and the transfers"), next)
+		next.manager.view = w.register
+		k.yield(system, say("manager sees: %s", w.register), next)
+	}
+	if m.objects != w.objects {
+		next := *w
+		next.manager.objects = w.objects
+		k.yield(system, say("manager sees the transfers"), next)
 	}
 	if m.accepting != 0 {
 		next := *w
@@ -142,9 +148,9 @@ func (k *walker) managerSteps(w *world) {
 		})
 		return
 	}
-	if p := m.view.pending; p != 0 && w.objects[p].presence == deleted && !k.mutant.noOrphans {
+	if p := m.view.pending; p != 0 && (w.objects[p].presence == deleted || w.objects[p].outcome != undecided) {
 		next := *w
-		k.propose(&next, m.view, "Withdraw", 0, 0, say("manager withdraws %s, which is deleted", transfers[p].name), func(r register) { next.manager.view = r })
+		k.propose(&next, m.view, "Withdraw", 0, 0, say("manager withdraws %s, which is deleted or ended", transfers[p].name), func(r register) { next.manager.view = r })
 	}
 	for i := int8(1); i <= transferCount; i++ {
 		if m.objects[i].presence == present {
@@ -178,19 +184,26 @@ func (k *walker) judge(w *world, i int8) {
 		switch k.decideTransfer(w, last, m.objects[last]).Action {
 		case handoff.TransferSucceed:
 			k.record(w, last, succeeded)
-		case handoff.TransferFail:
-			k.record(w, last, failed)
-		case handoff.TransferCancel:
-			k.record(w, last, cancelled)
-		case handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
+		case handoff.TransferFail, handoff.TransferCancel, handoff.TransferWait,
+			handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
 		}
 	case handoff.TransferSucceed:
 		k.record(w, i, succeeded)
-	case handoff.TransferFail:
-		k.record(w, i, failed)
-	case handoff.TransferCancel:
-		k.record(w, i, cancelled)
+	case handoff.TransferFail, handoff.TransferCancel:
+		k.confirm(w, i, d.Action)
 	}
+}
+
+// confirm records that a transfer did not happen: only where the register, read afresh, does not say otherwise.
+func (k *walker) confirm(w *world, i int8, action handoff.TransferAction) {
+	if !k.mutant.staleOutcome && k.decideTransferOn(w, w.register, i, w.manager.objects[i]).Action != action {
+		return
+	}
+	if action == handoff.TransferFail {
+		k.record(w, i, failed)
+		return
+	}
+	k.record(w, i, cancelled)
 }
 
 // record writes an outcome, unless the object is not the version that the manager saw.
@@ -199,16 +212,20 @@ func (k *walker) record(w *world, i int8, o outcome) {
 	if w.objects[i] != w.manager.objects[i] {
 		return
 	}
-	next.objects[i].outcome = o
-	next.manager.objects[i].outcome = o
+	next.objects[i].outcome = o // its own cache learns of it later
 	k.yield(system, say("manager records that %s %s", transfers[i].name, [...]string{"", "succeeded", "failed", "was cancelled"}[o]), next)
 }
 
 func (k *walker) decideTransfer(w *world, i int8, o object) handoff.TransferDecision {
+	return k.decideTransferOn(w, w.manager.view, i, o)
+}
+
+// decideTransferOn decides on a register that the manager saw, with what it knows of the transfers.
+func (k *walker) decideTransferOn(w *world, r register, i int8, o object) handoff.TransferDecision {
 	m := w.manager
-	settled := m.view.last == 0 || m.objects[m.view.last].presence != present || m.objects[m.view.last].outcome != undecided
+	settled := r.last == 0 || m.objects[r.last].presence != present || m.objects[r.last].outcome != undecided
 	target := w.nodes[transfers[i].target]
-	key := judgeKey{m.view, i, o, settled, m.view.node != 0 && w.nodes[m.view.node].lapsed, !target.lapsed}
+	key := judgeKey{r, i, o, settled, r.node != 0 && w.nodes[r.node].lapsed, !target.lapsed}
 	if known, found := k.judgments[key]; found {
 		return known
 	}

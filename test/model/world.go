@@ -16,17 +16,16 @@ type world struct {
 	nodes    [nodeCount + 1]nodeState
 	manager  managerState
 	objects  [transferCount + 1]object
-	// opened has a bit for each epoch that a session was opened at.
-	opened uint32
 	// completed counts how often each transfer was completed.
 	completed [transferCount + 1]int8
 	// What users and fate may still do.
 	crashes, cancels, deletes, lapses, losses int8
 }
 
-// logEnd is what the object store knows: the highest epoch opened, and by which opening of which node.
+// logEnd is what the object store knows: the highest epoch opened, and the node whose present session, or whose present
+// attempt at one, opened it; 0 where that session is lost.
 type logEnd struct {
-	epoch, node, opening int8
+	epoch, holder int8
 }
 
 // nodeState is one node: its process, its view of the register, its session.
@@ -36,16 +35,12 @@ type nodeState struct {
 	session    session
 	// lapsed tells that its lease has run out; whether it runs is another matter.
 	lapsed bool
-	// life counts its processes: an opening is of one of them.
-	life int8
 }
 
-// session is handoff.Session with the identity of the opening.
+// session is handoff.Session, small.
 type session struct {
 	phase                    handoff.SessionPhase
 	epoch, mayOpen, logEpoch int8
-	// opening is the identity of the opening at openedAt, kept over repeated attempts.
-	opening, openedAt int8
 }
 
 func (s session) handoff() handoff.Session {
@@ -85,8 +80,9 @@ const (
 	cancelled
 )
 
-// bounds say what users and fate may do in a walk.
+// bounds say which transfers there are, and what users and fate may do in a walk.
 type bounds struct {
+	transfers                                 [transferCount + 1]transfer
 	crashes, cancels, deletes, lapses, losses int8
 }
 
@@ -120,33 +116,5 @@ func (w *world) atRest() bool {
 // acknowledges tells whether a node has a session that the log does not fence.
 func (w *world) acknowledges(node int8) bool {
 	n := w.nodes[node]
-	return n.up && n.session.phase == handoff.SessionOpen && w.log == logEnd{n.session.epoch, node, n.session.opening}
-}
-
-// highest is above every epoch that bounded users and faults can make necessary.
-const highest = 14
-
-// violation returns which promise the state breaks; empty for none.
-func (w *world) violation() string {
-	serving := 0
-	for i := int8(1); i <= nodeCount; i++ {
-		if w.acknowledges(i) {
-			serving++
-		}
-	}
-	if serving > 1 {
-		return "two sessions acknowledge appends"
-	}
-	if w.register.epoch > highest {
-		return "epochs grow without end"
-	}
-	for i := 1; i <= transferCount; i++ {
-		switch o := w.objects[i]; {
-		case w.completed[i] > 1:
-			return "transfer " + transfers[i].name + " was completed twice"
-		case w.completed[i] > 0 && (o.outcome == failed || o.outcome == cancelled):
-			return "transfer " + transfers[i].name + " was completed, and is recorded as not"
-		}
-	}
-	return ""
+	return n.up && n.session.phase == handoff.SessionOpen && w.log == logEnd{n.session.epoch, node}
 }
