@@ -10,6 +10,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 var errNotClean = errors.New("the tally is not clean")
@@ -24,5 +27,6 @@ func main() {
 func run(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	log.SetLogger(logr.Discard()) // of the clients; what they meet comes back as errors
 	return show(ctx, newPrinter(os.Stdout))
 }

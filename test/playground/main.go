@@ -10,6 +10,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/streamshift/streamshift/test/localcluster"
 )
 
@@ -23,6 +26,7 @@ func main() {
 func run(ctx context.Context, out io.Writer) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	log.SetLogger(logr.Discard()) // of the clients; what they meet comes back as errors
 	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: out})
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func Await(ctx context.Context, c client.WithWatch, run *load.Run, key client.Ob
 		Committed: status.CommittedAt.Time,
 		Opened:    status.OpenedAt.Time,
 	}
-	line.Gap, err = awaitGap(ctx, run, line.Stopped, line.Opened)
+	line.Gap, err = AwaitGap(ctx, run, line.Stopped, line.Opened)
 	return line, err
 }
 
@@ -113,8 +113,8 @@ func reason(transfer *v1alpha1.StreamTransfer) string {
 	return "it has no conditions yet"
 }
 
-// awaitGap waits until the load has an append acknowledged after the transfer, and returns the gap around it.
-func awaitGap(ctx context.Context, run *load.Run, from, to time.Time) (load.Gap, error) {
+// AwaitGap waits until the load has an append acknowledged after the later moment, and returns the longest gap between the two.
+func AwaitGap(ctx context.Context, run *load.Run, from, to time.Time) (load.Gap, error) {
 	ctx, cancel := context.WithTimeout(ctx, appendTimeout)
 	defer cancel()
 	ticker := time.NewTicker(pollInterval)
@@ -125,7 +125,7 @@ func awaitGap(ctx context.Context, run *load.Run, from, to time.Time) (load.Gap,
 		}
 		select {
 		case <-ctx.Done():
-			return load.Gap{}, fmt.Errorf("waiting for an append to be acknowledged after the transfer: %w; failed requests: %v", ctx.Err(), run.Faults())
+			return load.Gap{}, fmt.Errorf("waiting for an append to be acknowledged: %w; failed requests: %v", ctx.Err(), run.Faults())
 		case <-ticker.C:
 		}
 	}
