@@ -1,82 +1,88 @@
-// The conformance runner puts a server to the Durable Streams conformance suite and demands that every test of the base
-// protocol passes. Without a URL it starts a standalone server of its own.
+// The conformance runner puts Streamshift to the Durable Streams conformance suite and demands that every test of the base
+// protocol passes: directly against a node, through the gateway, and through the gateway while the suite's streams are being
+// transferred all the time.
 //
-//	go run ./test/conformance                            # the protocol alone
-//	go run ./test/conformance -url http://127.0.0.1:4437 # a node or a gateway
+//	go run ./test/conformance                            # all three, on a cluster of its own on this machine
+//	go run ./test/conformance -standalone                # the protocol alone, without Kubernetes
+//	go run ./test/conformance -url http://127.0.0.1:4437 # a server that runs already
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"net"
-	"net/http"
+	"io"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"strings"
 	"time"
-
-	"github.com/go-logr/logr"
-
-	"github.com/streamshift/streamshift/internal/durablestreams"
-	"github.com/streamshift/streamshift/internal/engine/store"
-	"github.com/streamshift/streamshift/test/conformance/standalone"
 )
 
+// options are the command line's.
+type options struct {
+	url        string
+	standalone bool
+	storeURL   string
+	longPoll   time.Duration
+	suite      string
+	folder     string
+	seed       uint64
+	atOnce     int
+	verbosity  int
+}
+
 func main() {
-	url := flag.String("url", "", "base URL of the server to test; empty: start a standalone one")
-	storeURL := flag.String("store", "mem://", "object store of the standalone server")
-	longPoll := flag.Duration("long-poll", 500*time.Millisecond, "how long the server's long-poll waits")
-	folder := flag.String("folder", "test/conformance", "folder of the suite's package.json")
+	o := options{}
+	flag.StringVar(&o.url, "url", "", "base URL of a server that runs already; empty: start one")
+	flag.BoolVar(&o.standalone, "standalone", false, "start the protocol alone in place of a cluster")
+	flag.StringVar(&o.storeURL, "store", "mem://", "object store of -standalone")
+	flag.DurationVar(&o.longPoll, "long-poll", 500*time.Millisecond, "how long the server's long-poll waits")
+	flag.StringVar(&o.suite, "suite", "test/conformance", "folder of the suite's package.json")
+	flag.StringVar(&o.folder, "folder", "", "folder for the cluster's data and logs, which stays; empty: a temporary one")
+	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "seed of the choice of transfers") //nolint:gosec // printed, to be given again
+	flag.IntVar(&o.atOnce, "at-once", 3, "how many transfers are under way at the same time")
+	flag.IntVar(&o.verbosity, "verbosity", 0, "how much nodes and manager log, up to 2; see -folder")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *url, *storeURL, *folder, *longPoll); err != nil {
+	if err := run(ctx, o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
 		stop()
 		os.Exit(1) //nolint:gocritic // stop was called
 	}
 }
 
-func run(ctx context.Context, url, storeURL, folder string, longPoll time.Duration) error {
-	if url == "" {
-		started, shutdown, err := startStandalone(ctx, storeURL, longPoll)
+func run(ctx context.Context, o options, out io.Writer) error {
+	suite := suite{folder: o.suite, longPoll: o.longPoll}
+	switch {
+	case o.url != "":
+		return demand(ctx, suite, out, "the server at "+o.url, o.url)
+	case o.standalone:
+		url, shutdown, err := startStandalone(ctx, o.storeURL, o.longPoll)
 		if err != nil {
 			return err
 		}
 		defer shutdown()
-		url = started
+		return demand(ctx, suite, out, "the protocol alone", url)
 	}
-	suite := suite{folder: folder, url: url, longPoll: longPoll}
-	counts, err := suite.run(ctx)
-	if err != nil {
-		return err
-	}
-	for _, failed := range counts.failures() {
-		_, _ = fmt.Fprintf(os.Stdout, "FAILED %s\n%s\n", failed.Name, strings.Join(failed.Messages, "\n"))
-	}
-	_, _ = fmt.Fprintf(os.Stdout, "%s: %d passed, %d failed of %d demanded\n", url, counts.Passed, counts.Failed, demanded)
-	return counts.check()
+	return onCluster(ctx, o, suite, out)
 }
 
-// startStandalone starts a server on loopback and returns its URL.
-func startStandalone(ctx context.Context, storeURL string, longPoll time.Duration) (url string, shutdown func(), err error) {
-	objects, err := store.Open(ctx, storeURL)
+// demand runs the suite, names the tests that failed, and returns an error unless every one passed.
+func demand(ctx context.Context, suite suite, out io.Writer, what, url string) error {
+	began := time.Now()
+	counts, err := suite.run(ctx, url)
 	if err != nil {
-		return "", nil, fmt.Errorf("opening the store: %w", err)
+		return fmt.Errorf("testing %s: %w", what, err)
 	}
-	limits := durablestreams.DefaultLimits()
-	limits.LongPoll = longPoll
-	handler, err := standalone.New(objects, limits, logr.Discard())
-	if err != nil {
-		return "", nil, fmt.Errorf("making the server: %w", err)
+	for _, failed := range counts.failures() {
+		_, _ = fmt.Fprintf(out, "FAILED %s\n%s\n", failed.Name, strings.Join(failed.Messages, "\n"))
 	}
-	var listen net.ListenConfig
-	listener, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, fmt.Errorf("listening: %w", err)
+	_, _ = fmt.Fprintf(out, "%s: %d of %d passed, %d failed, in %s\n",
+		what, counts.Passed, demanded, counts.Failed, time.Since(began).Round(time.Second))
+	if err := counts.check(); err != nil {
+		return fmt.Errorf("testing %s: %w", what, err)
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }() // returns when it is closed
-	return "http://" + listener.Addr().String(), func() { _ = server.Close() }, nil
+	return nil
 }

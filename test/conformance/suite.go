@@ -18,10 +18,9 @@ const demanded = 250
 // withoutForks selects the tests by their full name: the groups of forks are named "Fork - ...".
 const withoutForks = "^(?!Fork)"
 
-// suite is one run of the conformance suite.
+// suite is the conformance suite, as it is put to servers.
 type suite struct {
 	folder   string // of package.json
-	url      string
 	longPoll time.Duration
 }
 
@@ -66,8 +65,9 @@ func (c counts) check() error {
 	return nil
 }
 
-// run installs the suite if it is not there and runs it. Failed tests are no error; they are in the counts.
-func (s suite) run(ctx context.Context) (counts, error) {
+// run installs the suite if it is not there and runs it on the server at the URL. Failed tests are no error; they are in
+// the counts.
+func (s suite) run(ctx context.Context, url string) (counts, error) {
 	if _, err := os.Stat(filepath.Join(s.folder, "node_modules")); errors.Is(err, os.ErrNotExist) {
 		if err := s.command(ctx, "npm", "ci", "--ignore-scripts").Run(); err != nil {
 			return counts{}, fmt.Errorf("installing the suite: %w", err)
@@ -82,7 +82,7 @@ func (s suite) run(ctx context.Context) (counts, error) {
 
 	vitest := s.command(ctx, "npx", "--no-install", "vitest", "run", "--testNamePattern", withoutForks,
 		"--testTimeout="+strconv.FormatInt(testTimeout.Milliseconds(), 10), "--reporter=dot", "--reporter=json", "--outputFile="+file)
-	vitest.Env = append(os.Environ(), "NO_COLOR=1", "CONFORMANCE_URL="+s.url,
+	vitest.Env = append(os.Environ(), "NO_COLOR=1", "CONFORMANCE_URL="+url,
 		"CONFORMANCE_LONG_POLL_MS="+strconv.FormatInt(s.longPoll.Milliseconds(), 10))
 	ran := vitest.Run()
 	var exit *exec.ExitError

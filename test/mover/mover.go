@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,10 +26,12 @@ type Mover struct {
 	Client client.Client
 	// Namespace of the streams.
 	Namespace string
-	// Nodes to transfer between.
+	// Nodes to transfer between, at least two.
 	Nodes []string
 	// AtOnce is how many transfers are under way at the same time.
 	AtOnce int
+	// Newest bounds the choice to so many of the streams made last, which are likely in use; 0 for all of them.
+	Newest int
 	// Seed makes the choice of streams and nodes repeatable.
 	Seed uint64
 
@@ -92,7 +95,7 @@ func (m *Mover) transferOne(ctx context.Context, random *rand.Rand) error {
 	}
 	transfer := &v1alpha1.StreamTransfer{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: fmt.Sprintf("mover-%d-%d", m.Seed, m.made.Add(1))},
-		Spec:       v1alpha1.StreamTransferSpec{Stream: stream.Name, Target: m.Nodes[random.IntN(len(m.Nodes))]},
+		Spec:       v1alpha1.StreamTransferSpec{Stream: stream.Name, Target: m.otherNode(random, stream.Status.Node)},
 	}
 	switch err := m.Client.Create(ctx, transfer); {
 	case apierrors.IsForbidden(err):
@@ -128,7 +131,17 @@ func (m *Mover) pick(ctx context.Context, random *rand.Rand) (*v1alpha1.Stream, 
 	if len(owned) == 0 {
 		return nil, nil
 	}
+	if m.Newest > 0 && m.Newest < len(owned) {
+		slices.SortFunc(owned, func(a, b v1alpha1.Stream) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+		owned = owned[:m.Newest]
+	}
 	return &owned[random.IntN(len(owned))], nil
+}
+
+// otherNode returns a random node that is not the owner.
+func (m *Mover) otherNode(random *rand.Rand, owner string) string {
+	others := slices.DeleteFunc(slices.Clone(m.Nodes), func(node string) bool { return node == owner })
+	return others[random.IntN(len(others))]
 }
 
 // await watches the transfer until it has ended; nil where it is gone, or the context ends.
