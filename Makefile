@@ -69,6 +69,10 @@ lint: ## Run the linters.
 fmt: ## Format the sources.
 	$(golangci_lint) fmt ./...
 
+.PHONY: conformance
+conformance: ## Demand the protocol's conformance suite of a node, of the gateway, and of the gateway during transfers. Needs node and npm.
+	go run ./test/conformance
+
 .PHONY: bench
 bench: ## Measure the window of a transfer beside the floor of the same run.
 	go run ./test/bench
