@@ -70,7 +70,10 @@ func newFloor(ctx context.Context, config *rest.Config, writer client.Client, st
 	if err := writer.Status().Patch(ctx, f.object, status); err != nil {
 		return nil, fmt.Errorf("preparing the floor's status: %w", err)
 	}
-	return f, f.await(ctx, 0)
+	if err := f.await(ctx, 0); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // createObject creates the object as soon as its kind is served.

@@ -115,7 +115,8 @@ func (r *result) judge(limits limits) []error {
 		{"p99", 0.99, limits.Limit.P99, limits.Aim.P99},
 	} {
 		if ratio := r.ratio(check.share); ratio > check.limit {
-			errs = append(errs, fmt.Errorf("the %s of the window is %.1f times the floor; the limit is %.1f, the aim %.1f", check.name, ratio, check.limit, check.aim))
+			errs = append(errs, fmt.Errorf("the %s of the window is %.1f times the floor; the limit is %.1f, the aim %.1f",
+				check.name, ratio, check.limit, check.aim))
 		}
 	}
 	if !r.tally.Clean() {
