@@ -232,28 +232,28 @@ func (r *Reconciler) deleteObject(ctx context.Context, stream *v1alpha1.Stream) 
 	return nil
 }
 
-// removeLog starts removing the log of a deleted stream.
+// removeLog starts removing the log of a deleted stream: the log says first that the stream is deleted.
 func (r *Reconciler) removeLog(ctx context.Context, stream *v1alpha1.Stream) {
 	key := client.ObjectKeyFromObject(stream)
-	busy := false
-	r.host.update(key, stream.UID, func(e *entry) {
-		busy = e.removing
-		if !busy {
-			e.end()
-			e.removing = true
-		}
-	})
-	if busy {
-		return
-	}
+	var log Log
+	r.host.update(key, stream.UID, func(e *entry) { log, e.removing = e.log, true })
 	r.work(ctx, key, func(ctx context.Context) error {
-		err := r.Engine.Remove(ctx, string(stream.UID))
+		err := r.remove(ctx, log, string(stream.UID))
 		r.host.update(key, stream.UID, func(e *entry) { e.removing, e.removed, e.failure = false, err == nil, err })
 		if err != nil {
 			logr.FromContextOrDiscard(ctx).Error(err, "Cannot remove the log of a deleted stream")
 		}
 		return err
 	})
+}
+
+func (r *Reconciler) remove(ctx context.Context, log Log, stream string) error {
+	if log != nil {
+		if err := log.Delete(ctx); err != nil && !errors.Is(err, engine.ErrStreamDeleted) {
+			return fmt.Errorf("recording the deletion: %w", err)
+		}
+	}
+	return r.Engine.Remove(ctx, stream) //nolint:wrapcheck // says what it was doing
 }
 
 func holdsLog(stream *v1alpha1.Stream) bool {

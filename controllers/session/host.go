@@ -46,6 +46,8 @@ type entry struct {
 	openedAt moment
 	// removing tells that the log of the deleted stream is being removed; removed, that it is.
 	removing, removed bool
+	// deleted tells that the log says so.
+	deleted bool
 	// failure is the last error of the work on the session; nil once it succeeded.
 	failure error
 	// changed is closed, and replaced, when anything that the front sees changes.
@@ -131,7 +133,7 @@ func (e *entry) end() {
 		e.log.Abandon()
 	}
 	e.log, e.session, e.opening, e.closing, e.failure = nil, handoff.Session{}, Opening{}, handoff.Closing{}, nil
-	e.removing, e.removed = false, false
+	e.removing, e.removed, e.deleted = false, false, false
 }
 
 // ended notes that a session ended by itself.
@@ -139,6 +141,7 @@ func (e *entry) ended(err error) {
 	e.log = nil
 	epoch := e.session.Epoch
 	e.session = handoff.Session{Phase: handoff.SessionNone}
+	e.deleted = e.deleted || errors.Is(err, engine.ErrStreamDeleted)
 	var fenced *engine.FencedError
 	if errors.As(err, &fenced) {
 		e.session = handoff.Session{Phase: handoff.SessionFenced, Epoch: epoch, LogEpoch: int64(fenced.Epoch)}

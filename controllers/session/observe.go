@@ -29,6 +29,8 @@ type view struct {
 	gone, forgettable bool
 	// removing and removed tell how far the removal of a deleted stream's log is.
 	removing, removed bool
+	// deleted tells that the log says that the stream is deleted.
+	deleted bool
 	// expiresAt is when an open stream ends, if nobody uses it before; nil: never.
 	expiresAt *time.Time
 }
@@ -72,7 +74,7 @@ func (h *host) view(key types.NamespacedName, now time.Time) *view {
 	}
 	v := &view{
 		stream: e.stream, session: e.session, closing: e.closing, openedAt: e.openedAt,
-		removing: e.removing, removed: e.removed, involved: involves(e.stream, h.me),
+		removing: e.removing, removed: e.removed, deleted: e.deleted, involved: involves(e.stream, h.me),
 		forgettable: now.Sub(e.seenAt) >= forgetAfter,
 	}
 	if e.session.Phase == handoff.SessionOpen {

@@ -73,7 +73,7 @@ type effect int
 const (
 	// handOff takes the step that internal/handoff decides.
 	handOff effect = iota
-	// expire deletes the Stream object of a stream whose time is over.
+	// expire deletes the Stream object of a stream whose time is over, or whose log says that it is deleted.
 	expire
 	// removeLog removes the log of a stream that is being deleted; releaseObject lets the object go afterwards.
 	removeLog
@@ -110,11 +110,15 @@ func decide(me string, v *view, now time.Time) decision {
 	switch {
 	case v.gone:
 		return decision{effect: forget, reason: "the stream does not exist any more"}
-	case deleting && v.stream.Status.Node == me && holdsLog(v.stream):
-		if v.removed {
-			return decision{effect: releaseObject, reason: "the log of the deleted stream is removed"}
-		}
+	case deleting && v.removed:
+		return decision{effect: releaseObject, reason: "the log of the deleted stream is removed"}
+	case v.removing:
+		return decision{step: handoff.Decision{Action: handoff.Wait, Epoch: v.session.Epoch}, reason: "the log is being removed"}
+	case deleting && v.stream.Status.Node == me && holdsLog(v.stream) && (v.deleted || v.session.Phase == handoff.SessionOpen):
+		// Only an open session can say in the log that the stream is deleted; where there is none it is opened first.
 		return decision{effect: removeLog, reason: "the stream is being deleted"}
+	case v.deleted && !deleting:
+		return decision{effect: expire, reason: "the log says that the stream is deleted"}
 	case !v.involved && v.session.Phase == handoff.SessionNone && v.forgettable:
 		return decision{effect: forget, reason: "the stream went elsewhere a while ago"}
 	case v.expiresAt != nil && !now.Before(*v.expiresAt) && !deleting:

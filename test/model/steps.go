@@ -22,9 +22,9 @@ type mutant struct {
 	// decide and decideTransfer replace the decisions.
 	decide         func(me string, r *v1alpha1.StreamStatus, s handoff.Session) handoff.Decision
 	decideTransfer func(handoff.TransferView) handoff.TransferDecision
-	// staleAccept accepts without reading afresh, staleOutcome records without; unfenced lets the log accept any opening
-	// and any append.
-	staleAccept, staleOutcome, unfenced bool
+	// staleOutcome records that nothing moved without reading the register afresh; unfenced lets the log accept any
+	// opening and any append.
+	staleOutcome, unfenced bool
 }
 
 // kind of a step: the system's own, or a user's or fate's.
@@ -167,11 +167,7 @@ func (k *walker) judge(w *world, i int8) {
 	switch d := k.decideTransfer(w, i, m.objects[i]); d.Action {
 	case handoff.TransferWait, handoff.TransferFinished:
 	case handoff.TransferAccept:
-		fresh := w.objects[i]
-		if k.mutant.staleAccept {
-			fresh = m.objects[i]
-		}
-		if fresh.presence == present && k.decideTransfer(w, i, fresh).Action == handoff.TransferAccept {
+		if fresh := w.objects[i]; fresh.presence == present && k.decideTransfer(w, i, fresh).Action == handoff.TransferAccept {
 			next.manager.accepting, next.manager.acceptOn = i, m.view
 			k.yield(system, say("manager reads %s afresh and finds it acceptable", name), next)
 		}

@@ -66,7 +66,6 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		{mutant{name: "the epoch is not tested, and the CRD has no rules", patch: without("epoch"), unruled: true}, bounds{transfers: opposing, crashes: 1}},
 		{mutant{name: "the pending transfer is not tested, and the CRD has no rules", patch: without("pendingTransfer"), unruled: true}, bounds{transfers: contradicting, cancels: 1}},
 		{mutant{name: "the log fences nobody", unfenced: true}, bounds{transfers: contradicting, lapses: 1}},
-		{mutant{name: "a transfer is accepted without reading it afresh", staleAccept: true}, bounds{transfers: contradicting}},
 		{mutant{name: "that nothing moved is recorded without reading the register afresh", staleOutcome: true}, bounds{transfers: contradicting, lapses: 1, losses: 1}},
 		{mutant{name: "the outcome of the last transfer is not recorded first", decideTransfer: func(v handoff.TransferView) handoff.TransferDecision {
 			v.LastSettled = true
