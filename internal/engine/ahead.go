@@ -5,7 +5,6 @@ package engine
 type ahead struct {
 	life    life
 	tail    Offset
-	closer  Producer
 	lastSeq string
 	// producers are those that the appends on their way name; count says how many of them name each.
 	producers map[string]producerAhead
@@ -18,12 +17,12 @@ type producerAhead struct {
 
 // begin makes ahead the durable state itself.
 func (h *ahead) begin(st *state) {
-	h.life, h.tail, h.closer, h.lastSeq = st.life, st.tail, st.closer, st.lastSeq
+	h.life, h.tail, h.lastSeq = st.life, st.tail, st.lastSeq
 }
 
 func (h *ahead) view(st *state) *view {
 	return &view{
-		life: h.life, tail: h.tail, closer: h.closer, lastSeq: h.lastSeq,
+		life: h.life, tail: h.tail, lastSeq: h.lastSeq,
 		producer: func(id string) (Producer, bool) {
 			if p, ok := h.producers[id]; ok {
 				return p.last, true
@@ -47,9 +46,6 @@ func (h *ahead) add(a *Append) {
 	}
 	if a.Producer == nil {
 		return
-	}
-	if a.CloseStream {
-		h.closer = *a.Producer
 	}
 	if h.producers == nil {
 		h.producers = map[string]producerAhead{}

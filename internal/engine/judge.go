@@ -4,7 +4,6 @@ package engine
 type view struct {
 	life    life
 	tail    Offset
-	closer  Producer
 	lastSeq string
 	// producer returns the last accepted sequence of a producer.
 	producer func(id string) (Producer, bool)
@@ -59,13 +58,8 @@ func judgeClosed(v *view, a *Append) (ruling, error) {
 			return rulingDuplicate, nil
 		}
 	}
-	if a.CloseStream {
-		if a.Producer != nil && *a.Producer == v.closer {
-			return rulingDuplicate, nil
-		}
-		if a.Producer == nil && len(a.Messages) == 0 {
-			return rulingDuplicate, nil
-		}
+	if a.CloseStream && a.Producer == nil && len(a.Messages) == 0 {
+		return rulingDuplicate, nil
 	}
 	return rulingRefuse, &StreamClosedError{Tail: v.tail}
 }

@@ -11,7 +11,7 @@ import (
 
 func TestAClosedStreamLetsOnlyRepetitionsPass(t *testing.T) {
 	v := &view{
-		life: lifeClosed, tail: 7, closer: Producer{ID: "closer", Epoch: 1, Seq: 3},
+		life: lifeClosed, tail: 7,
 		producer: func(id string) (Producer, bool) {
 			p, known := map[string]Producer{
 				"closer": {ID: "closer", Epoch: 1, Seq: 3},

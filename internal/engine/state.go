@@ -33,7 +33,6 @@ type state struct {
 	tail       Offset
 	lastAccess int64 // Unix milliseconds
 	lastSeq    string
-	closer     Producer // who closed the stream; its ID is empty where nobody said
 	producers  producers
 }
 
@@ -103,9 +102,6 @@ func (st *state) apply(e *entry, limit int) {
 	}
 	if a.CloseStream {
 		st.life = max(st.life, lifeClosed)
-		if a.Producer != nil {
-			st.closer = *a.Producer
-		}
 	}
 }
 
@@ -128,7 +124,6 @@ func (st *state) encode(w *writer) {
 	w.number(int64(st.tail))
 	w.number(st.lastAccess)
 	w.string(st.lastSeq)
-	encodeProducer(w, st.closer)
 	st.producers.encode(w)
 }
 
@@ -143,7 +138,6 @@ func decodeState(r *reader) state {
 	st.tail = Offset(r.number())
 	st.lastAccess = r.number()
 	st.lastSeq = r.string()
-	st.closer = decodeProducer(r)
 	st.producers.decode(r)
 	if st.life > lifeDeleted || st.kind > segmentDeletion || st.start > st.tail {
 		r.fail("its state is none")

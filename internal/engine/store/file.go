@@ -126,10 +126,10 @@ func (f *File) Create(ctx context.Context, key string, data []byte) error {
 // link gives the draft its name. A folder that does not exist, or that Delete took away because it was empty, is made.
 func (f *File) link(draft, name, folder string) error {
 	for range createTries {
-		if err := f.makeFolder(folder); err != nil {
-			return err
+		err := f.makeFolder(folder)
+		if err == nil {
+			err = os.Link(draft, name)
 		}
-		err := os.Link(draft, name)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -160,23 +160,29 @@ func (f *File) writeDraft(data []byte) (name string, err error) {
 
 // makeFolder makes folder and its parents and syncs the entry of each in its own parent, once in this process.
 func (f *File) makeFolder(folder string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.synced[folder] {
+	if f.isSynced(folder) {
 		return nil
 	}
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return fmt.Errorf("making the folder: %w", err)
 	}
-	for dir := folder; dir != f.root && !f.synced[dir]; dir = filepath.Dir(dir) {
+	for dir := folder; dir != f.root && !f.isSynced(dir); dir = filepath.Dir(dir) {
 		if err := syncFolder(filepath.Dir(dir)); err != nil {
 			return err
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for dir := folder; dir != f.root; dir = filepath.Dir(dir) {
 		f.synced[dir] = true
 	}
 	return nil
+}
+
+func (f *File) isSynced(folder string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.synced[folder]
 }
 
 func (f *File) forgetFolder(folder string) {
