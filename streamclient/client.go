@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -195,9 +196,7 @@ func (c *Client) send(ctx context.Context, q request) (*http.Response, sent, err
 		return nil, refused, fmt.Errorf("building the request: %w", err)
 	}
 	for _, h := range []http.Header{c.options.Header, q.header} {
-		for name, values := range h {
-			r.Header[name] = values
-		}
+		maps.Copy(r.Header, h)
 	}
 	response, err := c.options.HTTP.Do(r)
 	if err != nil {

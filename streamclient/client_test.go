@@ -34,6 +34,7 @@ func newClient(t *testing.T) *streamclient.Client {
 }
 
 func clientOf(t *testing.T, url string, options streamclient.Options) *streamclient.Client {
+	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(transport.CloseIdleConnections)
 	options.HTTP = &http.Client{Transport: transport}

@@ -107,7 +107,7 @@ func (f *follower) event(ctx context.Context) (Chunk, error) {
 func (f *follower) open(ctx context.Context) (sent, error) {
 	live, cancel := context.WithTimeout(ctx, liveTimeout)
 	q := request{method: http.MethodGet, url: f.s.at(f.next, "sse", f.cursor), safety: repeatable}
-	response, sent, err := f.s.client.send(live, q)
+	response, sent, err := f.s.client.send(live, q) //nolint:bodyclose // closed by close
 	if err != nil {
 		cancel()
 		return sent, err

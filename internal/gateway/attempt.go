@@ -66,9 +66,9 @@ var (
 )
 
 // ask sends the request to one node and waits for its answer.
-func (x *exchange) ask(t target) attempt {
+func (x *exchange) ask(ctx context.Context, t target) attempt {
 	var connected atomic.Bool
-	ctx, cancel := context.WithCancelCause(httptrace.WithClientTrace(x.ctx, &httptrace.ClientTrace{
+	ctx, cancel := context.WithCancelCause(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	}))
 	replied := make(chan struct{})
@@ -117,6 +117,7 @@ func (x *exchange) request(ctx context.Context, t target) (*http.Request, error)
 	if len(x.body) > 0 {
 		body = bytes.NewReader(x.body)
 	}
+	//nolint:gosec // the address is a registered node's; the client chooses no more than the path below it
 	r, err := http.NewRequestWithContext(ctx, x.r.Method, url, body)
 	if err != nil {
 		return nil, err
@@ -143,11 +144,15 @@ func (x *exchange) guard(ctx context.Context, cancel context.CancelCauseFunc, t 
 	limits := x.g.cfg.Limits
 	timeout := time.NewTimer(limits.AnswerTimeout)
 	defer timeout.Stop()
-	over, cause, drained := timeout.C, errNoAnswer, (<-chan struct{})(nil)
+	over, cause := timeout.C, errNoAnswer
+	var drained <-chan struct{}
 	if x.mode == longPoll {
 		timeout.Reset(x.begun.Add(limits.LongPoll).Sub(x.g.cfg.Now()))
 		cause, drained = errPollOver, x.g.draining.Done()
 	}
+	leaving := time.NewTimer(limits.LeftTimeout)
+	leaving.Stop()
+	defer leaving.Stop()
 	var left <-chan time.Time
 	for {
 		route, known, changed := x.g.cfg.Table.Route(x.stream)
@@ -155,9 +160,8 @@ func (x *exchange) guard(ctx context.Context, cancel context.CancelCauseFunc, t 
 		case !known || t.hint.Epoch == 0:
 			changed = nil
 		case left == nil && route.Epoch > t.hint.Epoch && route.Owner != t.node:
-			timer := time.NewTimer(limits.LeftTimeout)
-			defer timer.Stop() // once: left is set
-			left = timer.C
+			leaving.Reset(limits.LeftTimeout)
+			left = leaving.C
 		}
 		select {
 		case <-ctx.Done():

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"time"
 )
@@ -44,29 +45,27 @@ type relay struct {
 
 // events answers a request for an event stream. The client gets whole groups only, and a normal end behind one of them;
 // when the node ends or dies, the stream is carried on at the next one from where the client is.
-func (x *exchange) events() {
-	a, p := x.fetch()
+func (x *exchange) events(ctx context.Context) {
+	a, p := x.fetch(ctx)
 	if p != nil || !isEvents(a.status, a.header) {
 		x.answer(a, p)
 		return
 	}
 	x.leaveParking(parkedServed)
-	ctx, cancel := context.WithTimeoutCause(x.ctx, x.g.cfg.Limits.EventStream, errEventsOver)
+	ctx, cancel := context.WithTimeoutCause(ctx, x.g.cfg.Limits.EventStream, errEventsOver)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer context.AfterFunc(x.g.draining, func() { stop(errDraining) })()
-	x.ctx = ctx
+	undrained := context.AfterFunc(x.g.draining, func() { stop(errDraining) })
+	defer undrained()
 
 	e := &relay{x: x, control: http.NewResponseController(x.w)}
 	header := x.w.Header()
-	for name, values := range endToEnd(a.header) {
-		header[name] = values
-	}
+	maps.Copy(header, endToEnd(a.header))
 	header.Del("Content-Length")
 	x.w.WriteHeader(http.StatusOK)
 	_ = e.control.Flush() // a client that is gone is noticed with the first group
-	switch e.run(a) {
+	switch e.run(ctx, a) {
 	case endNode, endTime:
 		e.hold()
 	case endStream, endClient:
@@ -74,10 +73,10 @@ func (x *exchange) events() {
 }
 
 // run passes on the event streams of one node after the other.
-func (e *relay) run(a *reply) eventsEnd {
+func (e *relay) run(ctx context.Context, a *reply) eventsEnd {
 	x := e.x
 	for {
-		end := e.pass(a)
+		end := e.pass(ctx, a)
 		a.end()
 		if end != endNode || x.g.cfg.Now().Sub(x.begun) > x.g.cfg.Limits.EventStream-lastLegOfEvents {
 			return end
@@ -91,7 +90,7 @@ func (e *relay) run(a *reply) eventsEnd {
 			x.query = query.Encode()
 		}
 		x.deadline = x.g.cfg.Now().Add(x.g.cfg.Limits.ParkTimeout)
-		next, p := x.fetch()
+		next, p := x.fetch(ctx)
 		x.leaveParking(parkedServed)
 		if p != nil {
 			return endNode
@@ -106,15 +105,16 @@ func (e *relay) run(a *reply) eventsEnd {
 }
 
 // pass passes on the groups of one node until its event stream ends.
-func (e *relay) pass(a *reply) eventsEnd {
+func (e *relay) pass(ctx context.Context, a *reply) eventsEnd {
 	x := e.x
-	defer context.AfterFunc(x.ctx, func() { a.cancel(context.Cause(x.ctx)) })()
+	stop := context.AfterFunc(ctx, func() { a.cancel(context.Cause(ctx)) })
+	defer stop()
 	groups := newGroupReader(a.rest, x.g.cfg.Limits.GroupBytes, x.g.replies)
 	defer groups.end()
 	for {
 		group, c, err := groups.next()
 		if err != nil {
-			return e.why(err)
+			return e.why(ctx, err)
 		}
 		x.extend(e.control)
 		if _, err := x.w.Write(group); err != nil {
@@ -123,7 +123,7 @@ func (e *relay) pass(a *reply) eventsEnd {
 		if err := e.control.Flush(); err != nil {
 			return endClient
 		}
-		x.unlimit(e.control)
+		unlimit(e.control)
 		e.last = c
 		if c.Closed {
 			return endStream
@@ -132,8 +132,8 @@ func (e *relay) pass(a *reply) eventsEnd {
 }
 
 // why tells what the end of a node's event stream means.
-func (e *relay) why(err error) eventsEnd {
-	cause := context.Cause(e.x.ctx)
+func (e *relay) why(ctx context.Context, err error) eventsEnd {
+	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(err, errGroupTooLarge):
 		e.x.g.cfg.Log.Info("Ending an event stream: a group is beyond its limit", "stream", e.x.stream.String())

@@ -35,8 +35,6 @@ type exchange struct {
 	stream routing.Stream
 	mode   mode
 	body   []byte
-	// ctx ends the exchange: the client's connection, and the end of an event stream.
-	ctx context.Context
 	// query and header are what nodes are sent.
 	query  string
 	header http.Header
@@ -58,7 +56,7 @@ type exchange struct {
 func newExchange(g *Gateway, w http.ResponseWriter, r *http.Request, stream routing.Stream) *exchange {
 	now := g.cfg.Now()
 	x := &exchange{
-		g: g, w: w, r: r, stream: stream, ctx: r.Context(),
+		g: g, w: w, r: r, stream: stream,
 		query: r.URL.RawQuery, header: endToEnd(r.Header),
 		begun: now, deadline: now.Add(g.cfg.Limits.ParkTimeout),
 		pause: firstPause, avoid: map[string]bool{},
@@ -80,18 +78,19 @@ func (x *exchange) repeatable() bool {
 	return x.r.Method != http.MethodPost || x.r.Header.Get("Producer-Id") != "" || len(x.body) == 0
 }
 
-// fetch asks nodes until one of them answers for the stream, or returns the problem to answer with.
-func (x *exchange) fetch() (*reply, *durablestreams.Problem) {
+// fetch asks nodes until one of them answers for the stream, or returns the problem to answer with. It returns neither
+// where a long-poll was held long enough.
+func (x *exchange) fetch(ctx context.Context) (*reply, *durablestreams.Problem) {
 	for {
 		s := x.sight()
 		if s.target.address == "" {
-			if p := x.wait(s, 0, s.reason); p != nil {
+			if p := x.wait(ctx, s, 0, s.reason); p != nil {
 				return nil, p
 			}
 			continue
 		}
 		begun := x.g.cfg.Now()
-		a := x.ask(s.target)
+		a := x.ask(ctx, s.target)
 		if x.mode != plain {
 			x.deadline = x.deadline.Add(x.g.cfg.Now().Sub(begun)) // it was held there, it did not wait here
 		}
@@ -124,7 +123,7 @@ func (x *exchange) fetch() (*reply, *durablestreams.Problem) {
 			x.unknown = true
 			reason = "node " + s.target.node + " did not answer"
 		}
-		if p := x.wait(s, x.pause, reason); p != nil {
+		if p := x.wait(ctx, s, x.pause, reason); p != nil {
 			return nil, p
 		}
 	}
@@ -175,7 +174,7 @@ func (x *exchange) elsewhere(asked target) bool {
 
 // wait parks the request until the table says something else than in s, or for a pause where it is above 0. It returns
 // the problem to answer with where there is nothing more to wait for.
-func (x *exchange) wait(s sight, pause time.Duration, reason string) *durablestreams.Problem {
+func (x *exchange) wait(ctx context.Context, s sight, pause time.Duration, reason string) *durablestreams.Problem {
 	if p := x.enterParking(); p != nil {
 		return p
 	}
@@ -201,7 +200,7 @@ func (x *exchange) wait(s sight, pause time.Duration, reason string) *durablestr
 			return x.over(reason)
 		}
 		return nil
-	case <-x.ctx.Done():
+	case <-ctx.Done():
 		// Without an answer the server would say 200.
 		x.leaveParking(parkedGone)
 		return routing.UnavailableProblem("the connection ends")

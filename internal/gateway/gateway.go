@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"time"
 
@@ -76,13 +77,14 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer x.leaveParking(parkedOther)
+	ctx := r.Context()
 	switch x.mode {
 	case plain:
-		x.answer(x.fetch())
+		x.answer(x.fetch(ctx))
 	case longPoll:
-		x.answer(x.poll())
+		x.answer(x.poll(ctx))
 	case eventStream:
-		x.events()
+		x.events(ctx)
 	}
 }
 
@@ -110,13 +112,11 @@ func (x *exchange) answer(a *reply, p *durablestreams.Problem) {
 func (x *exchange) write(a *reply) error {
 	control := http.NewResponseController(x.w)
 	x.extend(control)
-	defer x.unlimit(control)
-	header := x.w.Header()
-	for name, values := range endToEnd(a.header) {
-		header[name] = values
-	}
+	defer unlimit(control)
+	maps.Copy(x.w.Header(), endToEnd(a.header))
 	x.w.WriteHeader(a.status)
 	if len(a.body) > 0 {
+		//nolint:gosec // the content type and the security headers are those of the stream, set by its node
 		if _, err := x.w.Write(a.body); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (x *exchange) extend(control *http.ResponseController) {
 
 // unlimit takes the bound of extend away. It must not stay while nothing is written: over HTTP/2 it ends the request when
 // it is reached.
-func (x *exchange) unlimit(control *http.ResponseController) {
+func unlimit(control *http.ResponseController) {
 	_ = control.SetWriteDeadline(time.Time{})
 }
 

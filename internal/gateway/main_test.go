@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -90,11 +91,11 @@ func events(ctx context.Context, t *testing.T, url string) (groups <-chan group,
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	out, errs := make(chan group), make(chan error, 1)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		t.Fatalf("building a request: %v", err)
 	}
-	response, err := transport.RoundTrip(r)
+	response, err := transport.RoundTrip(r) //nolint:bodyclose // closed where it is read
 	if err != nil {
 		t.Fatalf("opening an event stream: %v", err)
 	}
@@ -107,7 +108,7 @@ func events(ctx context.Context, t *testing.T, url string) (groups <-chan group,
 		in := bufio.NewReader(response.Body)
 		for {
 			g, err := readGroup(in)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {

@@ -30,7 +30,7 @@ func TestRide(t *testing.T) {
 			b := newBench(t, routingtest.Options{}, nil)
 			b.Start(orders, text, "a")
 			prepare(b)
-			ctx, cancel := context.WithCancel(context.Background())
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			groups, failed := events(ctx, t, b.url+ordersPath+"?offset=-1&live=sse")
 			stop := make(chan struct{})
@@ -45,11 +45,11 @@ func TestRide(t *testing.T) {
 			names := []string{"a", "b", "c"}
 			for i := range transfers {
 				target := names[(i+1)%3]
-				switch {
-				case i%5 == 4: // back to back: nobody gets a word in
+				switch i % 5 {
+				case 4: // back to back: nobody gets a word in
 					b.Transfer(orders, target)
 					continue
-				case i%5 == 3: // long enough for all to wait at the target
+				case 3: // long enough for all to wait at the target
 					b.Accept(orders, target)
 					b.Close(orders)
 					parked := func() bool { return b.nodes[target].Front.Parked() >= len(appended) }
@@ -102,6 +102,7 @@ func TestRide(t *testing.T) {
 // append appends one record after the other until stop is closed, and counts those that were acknowledged. Appender 0 is
 // a plain one.
 func (b *bench) append(t *testing.T, appender int, appended *atomic.Int64, stop <-chan struct{}) {
+	t.Helper()
 	client := routingtest.NewClient(t)
 	for i := 0; ; i++ {
 		var headers []string
@@ -124,6 +125,7 @@ func (b *bench) append(t *testing.T, appender int, appended *atomic.Int64, stop 
 
 // poll follows the stream by long-polls until it is closed, and returns what it read.
 func (b *bench) poll(t *testing.T) string {
+	t.Helper()
 	client := routingtest.NewClient(t)
 	var read strings.Builder
 	offset := "-1"
@@ -166,7 +168,7 @@ func judge(t *testing.T, content string, appended []int64) {
 func TestRideThroughADeath(t *testing.T) {
 	b := newBench(t, routingtest.Options{}, nil)
 	b.Start(orders, text, "a")
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	groups, failed := events(ctx, t, b.url+ordersPath+"?offset=-1&live=sse")
 	stop := make(chan struct{})

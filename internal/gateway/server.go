@@ -58,7 +58,7 @@ func (s *Server) Ready(*http.Request) error {
 }
 
 // NeedLeaderElection tells the manager that every gateway serves.
-func (s *Server) NeedLeaderElection() bool { return false }
+func (*Server) NeedLeaderElection() bool { return false }
 
 // Start listens and serves until ctx ends, and returns when the requests in flight are finished.
 func (s *Server) Start(ctx context.Context) error {

@@ -3,6 +3,7 @@ package routing
 import (
 	"errors"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -42,7 +43,7 @@ func TestBodies(t *testing.T) {
 			if !bodies.Take(tt.taken) {
 				t.Fatal("the room is too small for what is taken")
 			}
-			r := httptest.NewRequest("POST", "/", tt.body)
+			r := httptest.NewRequest(http.MethodPost, "/", tt.body)
 			r.ContentLength = tt.length
 			body, release, err := bodies.Read(httptest.NewRecorder(), r)
 			if !errors.Is(err, tt.wantErr) {

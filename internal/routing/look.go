@@ -18,13 +18,13 @@ type view struct {
 
 // look returns this node's view of the stream. Where the node has none, or where it would send the request away although
 // the sender has seen a later register, it asks the API server.
-func (n *Node) look(q *request) (view, error) {
+func (n *Node) look(ctx context.Context, q *request) (view, error) {
 	s, known, changed := n.cfg.Directory.Situation(q.stream)
 	ahead := q.hint.aheadOf(n.cfg.Node, s)
 	if known && (!ahead || Decide(n.cfg.Node, s).Act == Park) {
 		return view{situation: s, changed: changed}, nil
 	}
-	ctx, cancel := context.WithTimeout(q.r.Context(), q.deadline.Sub(n.cfg.Now()))
+	ctx, cancel := context.WithTimeout(ctx, q.deadline.Sub(n.cfg.Now()))
 	defer cancel()
 	live, err := n.cfg.Directory.Locate(ctx, q.stream)
 	switch {
@@ -49,7 +49,7 @@ func (n *Node) look(q *request) (view, error) {
 
 // missing deals with a stream that could not be found: a PUT makes it, once, and true says to look again. Else the
 // request is answered.
-func (n *Node) missing(q *request, err error) (again bool) {
+func (n *Node) missing(ctx context.Context, q *request, err error) (again bool) {
 	switch {
 	case !errors.Is(err, ErrNotFound):
 		n.cfg.Log.V(2).Info("Could not locate a stream", "stream", q.stream.String(), "error", err.Error())
@@ -62,7 +62,7 @@ func (n *Node) missing(q *request, err error) (again bool) {
 		n.refuse(q, "unavailable", UnavailableProblem("the stream was deleted while it was created"))
 		return false
 	}
-	ctx, cancel := context.WithTimeout(q.r.Context(), q.deadline.Sub(n.cfg.Now()))
+	ctx, cancel := context.WithTimeout(ctx, q.deadline.Sub(n.cfg.Now()))
 	defer cancel()
 	err = n.cfg.Directory.Create(ctx, q.stream, q.create.Settings)
 	var problem *durablestreams.Problem

@@ -92,7 +92,7 @@ func ObjectName(name string) (string, error) {
 	if isSubdomain(name) && !strings.HasPrefix(name, escapePrefix) {
 		return name, nil
 	}
-	if len(name) == 0 || len(name) > MaxEscapedNameBytes {
+	if name == "" || len(name) > MaxEscapedNameBytes {
 		return "", fmt.Errorf("%w: a name of %d bytes is too long; the limit is %d bytes, or %d where the name is a DNS-1123 subdomain",
 			ErrBadName, len(name), MaxEscapedNameBytes, MaxObjectNameBytes)
 	}

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -113,18 +114,18 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		durablestreams.WriteProblem(w, durablestreams.MethodNotAllowed(r.Method))
 		return
 	}
-	n.route(q)
+	n.route(q.r.Context(), q)
 	q.leaveParking(parkedOther)
 	q.release()
 }
 
 // route looks, decides and acts until the request is answered. After an act that did not answer it, the request waits
 // for a change of what the decision was made from.
-func (n *Node) route(q *request) {
+func (n *Node) route(ctx context.Context, q *request) {
 	for {
-		v, err := n.look(q)
+		v, err := n.look(ctx, q)
 		if err != nil {
-			if !n.missing(q, err) {
+			if !n.missing(ctx, q, err) {
 				return
 			}
 			continue
@@ -132,16 +133,16 @@ func (n *Node) route(q *request) {
 		d := Decide(n.cfg.Node, v.situation)
 		switch d.Act {
 		case Serve:
-			if n.serve(q, v.situation) {
+			if n.serve(ctx, q, v.situation) {
 				return
 			}
 			d.Reason = "the session of the stream has ended"
 		case Redirect, Conflict:
-			n.sendOn(q, v.situation, d)
+			n.sendOn(ctx, q, v.situation, d)
 			return
 		case Park:
 		}
-		if !n.wait(q, v, d.Reason) {
+		if !n.wait(ctx, q, v, d.Reason) {
 			return
 		}
 	}

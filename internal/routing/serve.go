@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -9,14 +10,14 @@ import (
 )
 
 // serve hands the request to the protocol, and returns false where the session ended before the request was taken.
-func (n *Node) serve(q *request, s Situation) (answered bool) {
+func (n *Node) serve(ctx context.Context, q *request, s Situation) (answered bool) {
 	q.leaveParking(parkedServed)
 	begun := n.cfg.Now()
 	stream := durablestreams.Stream{ID: s.UID, Settings: s.Settings, Log: s.Log}
 	var err error
 	switch q.r.Method {
 	case http.MethodDelete:
-		err = n.remove(q, s)
+		err = n.remove(ctx, q, s)
 	case http.MethodPut:
 		err = n.cfg.Protocol.ServeCreate(q.w, q.r, stream, q.create)
 	default:
@@ -24,7 +25,7 @@ func (n *Node) serve(q *request, s Situation) (answered bool) {
 	}
 	if errors.Is(err, durablestreams.ErrStreamEnded) {
 		// A PUT takes the place of a stream that has expired: once that is gone, it is a new one.
-		err = n.cfg.Directory.Delete(q.r.Context(), q.stream, s.UID)
+		err = n.cfg.Directory.Delete(ctx, q.stream, s.UID)
 		if err == nil || errors.Is(err, ErrNotFound) {
 			q.made = false
 			err = engine.ErrSessionClosed
@@ -43,14 +44,14 @@ func (n *Node) serve(q *request, s Situation) (answered bool) {
 }
 
 // remove deletes the stream. An error means that nothing was written.
-func (n *Node) remove(q *request, s Situation) error {
+func (n *Node) remove(ctx context.Context, q *request, s Situation) error {
 	info := s.Log.Info()
 	end, ends := s.Settings.Expiry(info.LastAccess)
 	if !info.Created || (ends && !n.cfg.Now().Before(end)) {
 		durablestreams.WriteProblem(q.w, durablestreams.NotFound())
 		return nil
 	}
-	err := n.cfg.Directory.Delete(q.r.Context(), q.stream, s.UID)
+	err := n.cfg.Directory.Delete(ctx, q.stream, s.UID)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		durablestreams.WriteProblem(q.w, durablestreams.NotFound())
@@ -73,13 +74,13 @@ func (n *Node) remove(q *request, s Situation) error {
 
 // sendOn answers where the request belongs: 307 to the owner, 409 with the target, or 421 where it was sent on too often
 // already.
-func (n *Node) sendOn(q *request, s Situation, d Disposition) {
+func (n *Node) sendOn(ctx context.Context, q *request, s Situation, d Disposition) {
 	q.leaveParking(parkedSentOn)
 	at := location{node: d.Node, role: RoleOwner, epoch: s.Epoch, uid: s.UID}
 	if d.Act == Conflict {
 		at.role = RoleTarget
 	}
-	address, err := n.cfg.Directory.Address(q.r.Context(), d.Node)
+	address, err := n.cfg.Directory.Address(ctx, d.Node)
 	if err == nil {
 		at.address = address
 	}

@@ -1,6 +1,9 @@
 package routing
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // Route is what a gateway knows of one stream: the part of the register that says where requests go.
 type Route struct {
@@ -182,11 +185,7 @@ func (t *Table) RemoveNode(name string) {
 func (t *Table) Nodes() (nodes map[string]NodeState, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	nodes = make(map[string]NodeState, len(t.nodes))
-	for name, state := range t.nodes {
-		nodes[name] = state
-	}
-	return nodes, t.nodesChanged
+	return maps.Clone(t.nodes), t.nodesChanged
 }
 
 // Address returns the base URL of a node, or "" where it is not known, and a channel that is closed when any node

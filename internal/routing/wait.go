@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 // wait parks the request until the view changes. It returns false where it answered the request instead: the park time
 // is over, there is no room to wait, or the client is gone.
-func (n *Node) wait(q *request, v view, reason string) bool {
+func (n *Node) wait(ctx context.Context, q *request, v view, reason string) bool {
 	select {
 	case <-v.changed: // while it was served: no need of a place
 		return true
@@ -29,7 +30,7 @@ func (n *Node) wait(q *request, v view, reason string) bool {
 	select {
 	case <-v.changed:
 		return true
-	case <-q.r.Context().Done():
+	case <-ctx.Done():
 		// Without an answer the server would say 200.
 		q.leaveParking(parkedGone)
 		durablestreams.WriteProblem(q.w, UnavailableProblem("the connection ends"))
@@ -52,7 +53,9 @@ func (n *Node) enter(q *request) bool {
 	var held int64
 	switch {
 	case q.create != nil:
-		held = q.r.ContentLength
+		for _, message := range q.create.Messages {
+			held += int64(len(message))
+		}
 	case q.r.Method == http.MethodPost:
 		body, release, err := n.cfg.Bodies.Read(q.w, q.r)
 		if err != nil {

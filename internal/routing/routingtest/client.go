@@ -23,10 +23,11 @@ type Client struct {
 }
 
 // NewClient returns a client whose connections end with the test.
-func NewClient(t testing.TB) *Client {
+func NewClient(tb testing.TB) *Client {
+	tb.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &Client{t: t, http: &http.Client{
+	tb.Cleanup(transport.CloseIdleConnections)
+	return &Client{t: tb, http: &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -85,8 +86,8 @@ func (c *Client) Go(method, url, body string, headers ...string) (answer func() 
 const patience = 20 * time.Second
 
 // Eventually looks until a condition holds.
-func Eventually(t testing.TB, what string, condition func() bool) {
-	t.Helper()
+func Eventually(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(patience)
@@ -94,7 +95,7 @@ func Eventually(t testing.TB, what string, condition func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("%s: not within %s", what, patience)
+			tb.Fatalf("%s: not within %s", what, patience)
 		}
 	}
 }

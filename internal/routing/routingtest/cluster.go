@@ -62,11 +62,11 @@ type Cluster struct {
 }
 
 // New returns an empty cluster, which ends with the test.
-func New(t testing.TB, options Options) *Cluster {
-	t.Helper()
+func New(tb testing.TB, options Options) *Cluster {
+	tb.Helper()
 	s, err := store.Open(context.Background(), "mem://")
 	if err != nil {
-		t.Fatalf("opening a store: %v", err)
+		tb.Fatalf("opening a store: %v", err)
 	}
 	if options.Limits == (durablestreams.Limits{}) {
 		options.Limits = durablestreams.DefaultLimits()
@@ -78,7 +78,7 @@ func New(t testing.TB, options Options) *Cluster {
 		options.Now = time.Now
 	}
 	return &Cluster{
-		t: t, options: options, store: s,
+		t: tb, options: options, store: s,
 		registers: map[routing.Stream]*Register{}, nodes: map[string]*Node{},
 	}
 }
@@ -205,7 +205,7 @@ func (c *Cluster) Open(stream routing.Stream) {
 		return
 	}
 	session, err := engine.Open(context.Background(), c.store, engine.Config{
-		Stream: r.UID, Epoch: engine.Epoch(r.Epoch), Session: fmt.Sprintf("session-%x", rand.Uint64()),
+		Stream: r.UID, Epoch: engine.Epoch(r.Epoch), Session: fmt.Sprintf("session-%x", rand.Uint64()), //nolint:gosec // unique, not secret
 		Tail: r.Tail, Created: r.Created, Log: logr.Discard(),
 	})
 	if err != nil {

@@ -192,7 +192,7 @@ func (n *Node) Create(_ context.Context, stream routing.Stream, settings durable
 	n.c.mu.Unlock()
 	if node := n.c.options.PlaceOn; !existed && node != "" {
 		n.c.Place(stream, node)
-		n.c.Open(stream)
+		n.c.Open(stream) //nolint:contextcheck // the session outlives the request
 	}
 	return nil
 }
