@@ -73,6 +73,22 @@ const (
 	ReasonSourceGone         = "SourceGone"
 )
 
+// Reasons of the conditions Draining, Drained and DrainBlocked.
+const (
+	ReasonNotDraining   = "NotDraining"
+	ReasonTainted       = "Tainted"
+	ReasonStopping      = "Stopping"
+	ReasonStreamsRemain = "StreamsRemain"
+	ReasonEmpty         = "Empty"
+	ReasonNotBlocked    = "NotBlocked"
+)
+
+// Causes of transfers that the operator makes, as values of LabelCause.
+const (
+	CauseDrain    = "Drain"
+	CauseTakeover = "Takeover"
+)
+
 // Labels of objects that the operator makes.
 const (
 	LabelManagedBy  = "app.kubernetes.io/managed-by"

@@ -37,6 +37,18 @@ type StreamNodeStatus struct {
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
+	// HoldsSessions tells whether the agent has any session of a stream open. Written by the agent.
+	// +optional
+	HoldsSessions bool `json:"holdsSessions,omitempty"`
+
+	// Stopping tells that the agent is about to end and wants its streams transferred away. Written by the agent.
+	// +optional
+	Stopping bool `json:"stopping,omitempty"`
+
+	// Drain tells how far the streams are that are to leave the node. Absent while none are.
+	// +optional
+	Drain *DrainStatus `json:"drain,omitempty"`
+
 	// Streams is the number of streams that the node owns.
 	// +optional
 	Streams int32 `json:"streams,omitempty"`
@@ -54,6 +66,41 @@ type StreamNodeStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
+// DrainStatus tells how far the streams are that are to leave a node.
+type DrainStatus struct {
+	// StartedAt is when the drain was first seen.
+	StartedAt metav1.Time `json:"startedAt"`
+	// Total is the number of streams that the node owned then, or owned since at most.
+	// +optional
+	Total int32 `json:"total,omitempty"`
+	// Moved and Remaining count the streams that have left, and that have not.
+	// +optional
+	Moved int32 `json:"moved,omitempty"`
+	// +optional
+	Remaining int32 `json:"remaining,omitempty"`
+	// Blocked counts the streams that cannot leave now; the first of them are in Blockers.
+	// +optional
+	Blocked int32 `json:"blocked,omitempty"`
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Blockers []DrainBlocker `json:"blockers,omitempty"`
+}
+
+// DrainBlocker is a stream that cannot leave its node, and why.
+type DrainBlocker struct {
+	// Stream is namespace/name.
+	// +kubebuilder:validation:MaxLength=512
+	Stream string `json:"stream"`
+	// Reason in one word.
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+	// Message in one sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
 // StreamNode is the agent on one Kubernetes Node, whose name it has, with its slots for streams.
 //
 // +kubebuilder:object:root=true
@@ -61,6 +108,7 @@ type StreamNodeStatus struct {
 // +kubebuilder:resource:scope=Cluster,shortName=strmn,categories=streaming
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Schedulable",type=string,JSONPath=`.status.conditions[?(@.type=="Schedulable")].status`
+// +kubebuilder:printcolumn:name="Draining",type=string,JSONPath=`.status.conditions[?(@.type=="Draining")].status`
 // +kubebuilder:printcolumn:name="Streams",type=integer,JSONPath=`.status.streams`
 // +kubebuilder:printcolumn:name="Inbound",type=integer,JSONPath=`.status.inbound`
 // +kubebuilder:printcolumn:name="Slots",type=integer,JSONPath=`.spec.slots`

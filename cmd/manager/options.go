@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/streamshift/streamshift/internal/placement"
 )
 
 // options are the command line's.
@@ -18,6 +20,9 @@ type options struct {
 	certificateValidity, authorityValidity        time.Duration
 	leaseDuration                                 time.Duration
 	queriesPerSecond                              float32
+	drainTaints                                   []string
+	drainLimits                                   placement.Limits
+	takeoverAfter                                 time.Duration
 	logging                                       zap.Options
 }
 
@@ -43,6 +48,11 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.namespace, "leader-election-namespace", "streamshift-system", "the namespace of the manager: of its lock, its certificate and its service")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "elect a leader among the replicas; off only where exactly one runs")
 	flags.DurationVar(&o.leaseDuration, "node-lease-duration", 15*time.Second, "how long a node whose lease does not change is taken for ready")
+	flags.StringSliceVar(&o.drainTaints, "drain-taints", placement.DefaultDrainTaints(), "keys of Kubernetes node taints that drain a node")
+	flags.IntVar(&o.drainLimits.Total, "drain-limit", 64, "transfers of drains and takeovers under way at the same time, in all")
+	flags.IntVar(&o.drainLimits.PerSource, "drain-limit-per-source", 32, "the same, from one node")
+	flags.IntVar(&o.drainLimits.PerTarget, "drain-limit-per-target", 32, "the same, to one node")
+	flags.DurationVar(&o.takeoverAfter, "takeover-after", 30*time.Second, "for how long a node must be gone before its streams are taken over; 0 for never")
 	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 500, "requests a second to the API server at most")
 
 	goFlags := flag.NewFlagSet("", flag.ContinueOnError)

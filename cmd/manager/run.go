@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/drain"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
 	"github.com/streamshift/streamshift/controllers/stream"
@@ -131,9 +132,17 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := validator.SetupWithManager(mgr); err != nil {
 		return err
 	}
+	drains := &drain.Reconciler{
+		Client: mgr.GetClient(), Views: views, Slots: ledger, Events: mgr.GetEventRecorder("streamshift"),
+		Taints: o.drainTaints, TakeoverAfter: o.takeoverAfter, Limits: o.drainLimits, Now: time.Now,
+	}
+	if err := drains.SetupWithManager(ctx, mgr); err != nil {
+		return err
+	}
 	nodes := &streamnode.Reconciler{
 		Client: mgr.GetClient(), Slots: ledger, Events: mgr.GetEventRecorder("streamshift"), Now: time.Now,
 		LeaseLimits: liveness.Limits{SuspectAfter: o.leaseDuration / 2, ExpiredAfter: o.leaseDuration},
+		Taints:      o.drainTaints,
 	}
 	return nodes.SetupWithManager(mgr)
 }

@@ -27,10 +27,17 @@ type options struct {
 	leaseDuration    time.Duration
 	renewEvery       time.Duration
 	stopTimeout      time.Duration
+	shutdown         string
 	cacheBytes       int
 	queriesPerSecond float32
 	logging          zap.Options
 }
+
+// Values of --shutdown.
+const (
+	shutdownTransfer = "Transfer"
+	shutdownRestart  = "Restart"
+)
 
 func newCommand() *cobra.Command {
 	o := &options{}
@@ -59,7 +66,8 @@ func newCommand() *cobra.Command {
 	flags.DurationVar(&o.longPollTimeout, "long-poll-timeout", 20*time.Second, "how long a long-poll waits for new records; at most 25 s")
 	flags.DurationVar(&o.leaseDuration, "lease-duration", 15*time.Second, "for how long a renewal of the node's lease holds")
 	flags.DurationVar(&o.renewEvery, "lease-renew-interval", 5*time.Second, "how often the lease is renewed")
-	flags.DurationVar(&o.stopTimeout, "stop-timeout", 20*time.Second, "how long closing all streams may take at the end")
+	flags.DurationVar(&o.stopTimeout, "stop-timeout", 20*time.Second, "how long transferring all streams away, and how long closing what is left, may take at the end")
+	flags.StringVar(&o.shutdown, "shutdown", shutdownTransfer, "what becomes of the streams when the agent ends: Transfer has them transferred away, Restart closes them to be opened again after a restart")
 	flags.IntVar(&o.cacheBytes, "cache-bytes", 256<<20, "memory for records that were read or written lately, all streams together")
 	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 200, "requests a second to the API server at most")
 
@@ -77,6 +85,9 @@ func (o *options) check() error {
 		if required.value == "" {
 			return fmt.Errorf("--%s is required; --help says what it is", required.flag)
 		}
+	}
+	if o.shutdown != shutdownTransfer && o.shutdown != shutdownRestart {
+		return fmt.Errorf("--shutdown is %s or %s, not %q", shutdownTransfer, shutdownRestart, o.shutdown)
 	}
 	if o.renewEvery*2 > o.leaseDuration {
 		return fmt.Errorf("--lease-renew-interval %s must be at most half of --lease-duration %s", o.renewEvery, o.leaseDuration)

@@ -65,7 +65,7 @@ func run(ctx context.Context, o *options) error {
 	agent := &registration.Agent{
 		Client: direct, Node: o.node, Instance: uuid.NewString(), Address: o.advertiseURL, Slots: o.slots,
 		LeaseDuration: o.leaseDuration, RenewEvery: o.renewEvery,
-		CheckStore: storage.Check, CheckStoreEvery: o.leaseDuration, Now: time.Now, Log: log,
+		CheckStore: storage.Check, CheckStoreEvery: o.leaseDuration, HoldsSessions: sessions.HoldsSessions, Now: time.Now, Log: log,
 	}
 	front, err := newFront(o, sessions, log)
 	if err != nil {
@@ -82,13 +82,37 @@ func run(ctx context.Context, o *options) error {
 	if err := mgr.AddReadyzCheck("front", front.Check); err != nil {
 		return fmt.Errorf("adding the readiness check: %w", err)
 	}
-	return mgr.Start(ctx)
+	// The signal ends the manager only after the streams have left: until then it must carry them through.
+	running, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	go func() {
+		<-ctx.Done()
+		leave(running, o, agent, sessions, log)
+		end()
+	}()
+	return mgr.Start(running)
+}
+
+// leave has the streams transferred away, where the agent is told to at its end.
+func leave(ctx context.Context, o *options, agent *registration.Agent, sessions *session.Reconciler, log logr.Logger) {
+	if o.shutdown != shutdownTransfer {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.stopTimeout)
+	defer cancel()
+	if err := agent.Leave(ctx); err != nil {
+		log.Error(err, "Cannot ask for the streams to be transferred away: closing them")
+		return
+	}
+	if left := sessions.AwaitLeft(ctx); left > 0 {
+		log.Info("Streams are left and will be closed, to be opened again after a restart", "left", left)
+	}
 }
 
 // newManager returns a manager whose cache has the streams that the node owns, and a second cache of the streams that a
 // pending transfer brings: a cache selects by all of its terms, never by one of two.
 func newManager(config *rest.Config, scheme *runtime.Scheme, o *options) (ctrl.Manager, cache.Cache, error) {
-	gracePeriod := o.stopTimeout + 5*time.Second
+	gracePeriod := 2*o.stopTimeout + 5*time.Second
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme,
 		Cache: cache.Options{

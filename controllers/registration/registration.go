@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -37,14 +38,29 @@ type Agent struct {
 	CheckStore func(context.Context) error
 	// CheckStoreEvery is how often.
 	CheckStoreEvery time.Duration
-	Now             func() time.Time
-	Log             logr.Logger
+	// HoldsSessions tells whether any session of a stream is open.
+	HoldsSessions func() bool
+	Now           func() time.Time
+	Log           logr.Logger
 
 	startedAt metav1.Time
 	lease     *coordinationv1.Lease
-	reported  string
 	renewedAt time.Time
+
+	mu       sync.Mutex
+	known    state
+	reported *state
 }
+
+// state is what the agent says of its node.
+type state struct {
+	// problem is one sentence on what is wrong with the object store; empty where it answers.
+	problem                 string
+	holdsSessions, stopping bool
+}
+
+// watchSessionsEvery is how often the agent looks whether it still holds sessions; it tells only of a change.
+const watchSessionsEvery = 250 * time.Millisecond
 
 // fieldOwner is the field manager of the agent's part of the status.
 const fieldOwner = client.FieldOwner("streamshift-node")
@@ -53,20 +69,18 @@ const fieldOwner = client.FieldOwner("streamshift-node")
 // has taken the name; an API server or an object store that is away is waited for.
 func (a *Agent) Start(ctx context.Context) error {
 	a.startedAt = metav1.NewTime(a.Now().Truncate(time.Second))
-	tick := time.NewTicker(a.RenewEvery)
-	defer tick.Stop()
+	renewals, looks := time.NewTicker(a.RenewEvery), time.NewTicker(watchSessionsEvery)
+	defer renewals.Stop()
+	defer looks.Stop()
 	var checked time.Time
-	registered := false
 	for {
-		if a.Now().Sub(checked) >= a.CheckStoreEvery || !registered {
+		if a.Now().Sub(checked) >= a.CheckStoreEvery {
 			checked = a.Now()
-			if err := a.report(ctx, !registered, a.checkStore(ctx)); err != nil {
-				a.Log.Error(err, "Cannot report the node's state")
-			} else {
-				registered = true
-			}
+			problem := a.checkStore(ctx)
+			a.note(func(s *state) { s.problem = problem })
 		}
-		if registered {
+		a.reportOrLog(ctx)
+		if a.registered() {
 			switch err := a.renew(ctx); {
 			case errors.Is(err, ErrReplaced):
 				return err
@@ -74,11 +88,40 @@ func (a *Agent) Start(ctx context.Context) error {
 				a.Log.Error(err, "Cannot renew the lease", "lastRenewed", a.renewedAt)
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
+		for renew := false; !renew; {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-renewals.C:
+				renew = true
+			case <-looks.C:
+				a.reportOrLog(ctx)
+			}
 		}
+	}
+}
+
+// Leave says that the agent is about to end and wants its streams transferred away.
+func (a *Agent) Leave(ctx context.Context) error {
+	a.note(func(s *state) { s.stopping = true })
+	return a.report(ctx)
+}
+
+func (a *Agent) note(change func(*state)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change(&a.known)
+}
+
+func (a *Agent) registered() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.reported != nil
+}
+
+func (a *Agent) reportOrLog(ctx context.Context) {
+	if err := a.report(ctx); err != nil && ctx.Err() == nil {
+		a.Log.Error(err, "Cannot report the node's state")
 	}
 }
 
@@ -93,37 +136,45 @@ func (a *Agent) checkStore(ctx context.Context) string {
 }
 
 // report writes the agent's part of the status where it changed, and makes the StreamNode where there is none.
-func (a *Agent) report(ctx context.Context, first bool, problem string) error {
-	if !first && problem == a.reported {
+func (a *Agent) report(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.known.holdsSessions = a.HoldsSessions()
+	if a.reported != nil && *a.reported == a.known {
 		return nil
 	}
-	if first {
+	if a.reported == nil {
 		node := &v1alpha1.StreamNode{ObjectMeta: metav1.ObjectMeta{Name: a.Node}, Spec: v1alpha1.StreamNodeSpec{Slots: a.Slots}}
 		if err := a.Client.Create(ctx, node); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("registering node %s: %w", a.Node, err)
 		}
 	}
-	status, reason, message := "True", v1alpha1.ReasonAsExpected, "The agent reaches the object store."
-	if problem != "" {
-		status, reason, message = "False", v1alpha1.ReasonStoreUnreachable, problem
+	told := a.known
+	if err := a.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(a.status(told)), fieldOwner, client.ForceOwnership); err != nil {
+		return fmt.Errorf("writing the status of node %s: %w", a.Node, err)
 	}
-	apply := &unstructured.Unstructured{Object: map[string]any{
+	a.reported = &told
+	a.Log.Info("Reported node", "storeProblem", told.problem, "holdsSessions", told.holdsSessions, "stopping", told.stopping)
+	return nil
+}
+
+func (a *Agent) status(s state) *unstructured.Unstructured {
+	reachable, reason, message := "True", v1alpha1.ReasonAsExpected, "The agent reaches the object store."
+	if s.problem != "" {
+		reachable, reason, message = "False", v1alpha1.ReasonStoreUnreachable, s.problem
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "StreamNode",
 		"metadata": map[string]any{"name": a.Node},
 		"status": map[string]any{
 			"address": a.Address, "instance": a.Instance, "startedAt": a.startedAt.UTC().Format(time.RFC3339),
+			"holdsSessions": s.holdsSessions, "stopping": s.stopping,
 			"conditions": []any{map[string]any{
-				"type": v1alpha1.ConditionObjectStoreReachable, "status": status, "reason": reason, "message": message,
+				"type": v1alpha1.ConditionObjectStoreReachable, "status": reachable, "reason": reason, "message": message,
 				"lastTransitionTime": a.Now().UTC().Format(time.RFC3339),
 			}},
 		},
 	}}
-	if err := a.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(apply), fieldOwner, client.ForceOwnership); err != nil {
-		return fmt.Errorf("writing the status of node %s: %w", a.Node, err)
-	}
-	a.reported = problem
-	a.Log.Info("Reported node", "objectStoreReachable", status, "message", message)
-	return nil
 }
 
 // renew renews the lease. The first renewal takes it over from an earlier process of the node, whose next one is refused.

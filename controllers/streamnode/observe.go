@@ -12,8 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/drain"
 	"github.com/streamshift/streamshift/controllers/slots"
 	"github.com/streamshift/streamshift/internal/liveness"
+	"github.com/streamshift/streamshift/internal/placement"
 )
 
 // view is everything that a decision about a node is made from.
@@ -24,6 +26,8 @@ type view struct {
 	// lease tells how the node's lease stands; nil where there is none.
 	lease *liveness.Verdict
 	usage slots.Usage
+	// drainReason and drainMessage say why streams leave the node; empty: they need not.
+	drainReason, drainMessage string
 }
 
 func (r *Reconciler) observe(ctx context.Context, name string) (*view, error) {
@@ -39,6 +43,12 @@ func (r *Reconciler) observe(ctx context.Context, name string) (*view, error) {
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("reading Kubernetes node: %w", err)
 	}
+	signals := placement.NodeSignals{}
+	if v.kubernetesNode != nil {
+		signals = drain.SignalsOf(v.kubernetesNode)
+	}
+	signals.Unschedulable, signals.Stopping = node.Spec.Unschedulable, node.Status.Stopping
+	v.drainReason, v.drainMessage = placement.DrainIntent(signals, r.Taints)
 	lease := &coordinationv1.Lease{}
 	switch err := r.Client.Get(ctx, client.ObjectKey{Namespace: v1alpha1.NodeLeaseNamespace, Name: name}, lease); {
 	case err == nil:

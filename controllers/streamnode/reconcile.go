@@ -29,7 +29,9 @@ type Reconciler struct {
 	Slots       *slots.Ledger
 	Events      events.EventRecorder
 	LeaseLimits liveness.Limits
-	Now         func() time.Time
+	// Taints are the keys that drain a node.
+	Taints []string
+	Now    func() time.Time
 
 	leases leases
 }
@@ -79,14 +81,8 @@ func decideReady(v *view) condition.Condition {
 }
 
 func decideSchedulable(v *view) condition.Condition {
-	no := func(reason, message string) condition.Condition {
-		return condition.False(v1alpha1.ConditionSchedulable, reason, message)
-	}
-	switch {
-	case v.node.Spec.Unschedulable:
-		return no(v1alpha1.ReasonUnschedulable, "spec.unschedulable is set.")
-	case v.kubernetesNode != nil && v.kubernetesNode.Spec.Unschedulable:
-		return no(v1alpha1.ReasonNodeCordoned, "The Kubernetes node is cordoned.")
+	if v.drainReason != "" {
+		return condition.False(v1alpha1.ConditionSchedulable, v.drainReason, v.drainMessage)
 	}
 	return condition.True(v1alpha1.ConditionSchedulable, v1alpha1.ReasonAsExpected, "The node takes streams.")
 }

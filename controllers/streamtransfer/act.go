@@ -184,7 +184,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, view handoff.TransferView,
 func (r *Reconciler) collect(ctx context.Context, view handoff.TransferView) error {
 	transfer := view.Transfer
 	ttl := transfer.Spec.TTLSecondsAfterFinished
-	if ttl == nil || view.Now.Before(finishedAt(transfer).Add(time.Duration(*ttl)*time.Second)) {
+	if ttl == nil || view.Now.Before(handoff.EndedAt(transfer).Add(time.Duration(*ttl)*time.Second)) {
 		return nil
 	}
 	err := r.Client.Delete(ctx, transfer, client.Preconditions{UID: &transfer.UID})
@@ -192,12 +192,6 @@ func (r *Reconciler) collect(ctx context.Context, view handoff.TransferView) err
 		return fmt.Errorf("deleting the finished transfer: %w", err)
 	}
 	return nil
-}
-
-// finishedAt is when a terminal transfer became so.
-func finishedAt(transfer *v1alpha1.StreamTransfer) time.Time {
-	reconciling, _ := condition.Get(transfer.Status.Conditions, v1alpha1.ConditionReconciling)
-	return reconciling.LastTransitionTime.Time
 }
 
 func (r *Reconciler) propose(ctx context.Context, stream *v1alpha1.Stream, step handoff.Step) (*v1alpha1.Stream, error) {

@@ -76,7 +76,7 @@ func wakeAfter(view handoff.TransferView, decision handoff.TransferDecision) tim
 	switch decision.Action {
 	case handoff.TransferFinished:
 		if ttl := transfer.Spec.TTLSecondsAfterFinished; ttl != nil {
-			return max(finishedAt(transfer).Add(time.Duration(*ttl)*time.Second).Sub(view.Now), time.Millisecond)
+			return max(handoff.EndedAt(transfer).Add(time.Duration(*ttl)*time.Second).Sub(view.Now), time.Millisecond)
 		}
 		return 0
 	case handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel:

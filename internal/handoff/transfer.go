@@ -85,6 +85,12 @@ func Terminal(transfer *v1alpha1.StreamTransfer) bool {
 		condition.IsTrue(transfer.Status.Conditions, v1alpha1.ConditionStalled)
 }
 
+// EndedAt is when the outcome of a terminal transfer was recorded, to the second.
+func EndedAt(transfer *v1alpha1.StreamTransfer) time.Time {
+	reconciling, _ := condition.Get(transfer.Status.Conditions, v1alpha1.ConditionReconciling)
+	return reconciling.LastTransitionTime.Time
+}
+
 // DecideTransfer returns what the manager does next about a transfer. What it says of acceptance is to be decided once
 // more on a transfer that was read afresh after the register was read.
 func DecideTransfer(view TransferView) TransferDecision {

@@ -1,0 +1,142 @@
+package drain
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/internal/handoff"
+	"github.com/streamshift/streamshift/internal/placement"
+)
+
+// view is everything that a pass decides from.
+type view struct {
+	now   time.Time
+	nodes []*nodeView
+	// transfers are the ones of this package's making that have not ended.
+	transfers []v1alpha1.StreamTransfer
+}
+
+// nodeView is one node, with its streams where they are to leave.
+type nodeView struct {
+	node *v1alpha1.StreamNode
+	// reason and message say why streams leave; an empty reason: they do not.
+	reason, message string
+	// gone tells that they leave by takeover.
+	gone    bool
+	streams []v1alpha1.Stream
+	plan    placement.Node
+}
+
+func (n *nodeView) leaves() bool { return n.reason != "" }
+
+func (r *Reconciler) observe(ctx context.Context) (*view, error) {
+	v := &view{now: r.Now()}
+	nodes, signals, err := r.readNodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := 0
+	for i := range nodes {
+		n := r.look(&nodes[i], signals[nodes[i].Name], v.now)
+		if condition.NodeGone(n.node) {
+			gone++
+		}
+		v.nodes = append(v.nodes, n)
+	}
+	// Where most nodes look gone it is more likely that this process is the one that is cut off.
+	for _, n := range v.nodes {
+		if n.gone && gone*2 > len(nodes) {
+			n.reason, n.message, n.gone = "", "", false
+		}
+		if n.leaves() {
+			if n.streams, err = r.ownedBy(ctx, n.node.Name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	list := &v1alpha1.StreamTransferList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{openIndex: "true"}); err != nil {
+		return nil, fmt.Errorf("listing transfers: %w", err)
+	}
+	v.transfers = list.Items
+	return v, nil
+}
+
+func (r *Reconciler) readNodes(ctx context.Context) ([]v1alpha1.StreamNode, map[string]placement.NodeSignals, error) {
+	list := &v1alpha1.StreamNodeList{}
+	if err := r.Client.List(ctx, list); err != nil {
+		return nil, nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	kubernetesNodes := &corev1.NodeList{}
+	if err := r.Client.List(ctx, kubernetesNodes); err != nil {
+		return nil, nil, fmt.Errorf("listing Kubernetes nodes: %w", err)
+	}
+	signals := map[string]placement.NodeSignals{}
+	for i := range kubernetesNodes.Items {
+		node := &kubernetesNodes.Items[i]
+		signals[node.Name] = SignalsOf(node)
+	}
+	return list.Items, signals, nil
+}
+
+// SignalsOf returns what a Kubernetes node tells of a drain.
+func SignalsOf(node *corev1.Node) placement.NodeSignals {
+	signals := placement.NodeSignals{Cordoned: node.Spec.Unschedulable}
+	for _, taint := range node.Spec.Taints {
+		signals.Taints = append(signals.Taints, taint.Key)
+	}
+	return signals
+}
+
+// look derives whether streams leave a node.
+func (r *Reconciler) look(node *v1alpha1.StreamNode, signals placement.NodeSignals, now time.Time) *nodeView {
+	signals.Unschedulable, signals.Stopping = node.Spec.Unschedulable, node.Status.Stopping
+	n := &nodeView{node: node}
+	n.reason, n.message = placement.DrainIntent(signals, r.Taints)
+	if condition.NodeGone(node) {
+		ready, _ := condition.Get(node.Status.Conditions, v1alpha1.ConditionReady)
+		n.reason, n.message = "", "" // its streams cannot be closed: they are taken over, or wait for it
+		if r.TakeoverAfter > 0 && now.Sub(ready.LastTransitionTime.Time) >= r.TakeoverAfter {
+			n.gone, n.reason, n.message = true, ready.Reason, ready.Message
+		}
+	}
+	n.plan = placement.Node{Name: node.Name, Slots: int(node.Spec.Slots), Used: r.Slots.Usage(node.Name).Taken(), Labels: node.Labels}
+	switch {
+	case n.leaves():
+		n.plan.Unfit = "is draining"
+	case !node.DeletionTimestamp.IsZero():
+		n.plan.Unfit = "is being removed"
+	case !condition.IsTrue(node.Status.Conditions, v1alpha1.ConditionReady):
+		n.plan.Unfit = "is not ready"
+	case !condition.IsTrue(node.Status.Conditions, v1alpha1.ConditionSchedulable):
+		n.plan.Unfit = "is unschedulable"
+	}
+	return n
+}
+
+func (r *Reconciler) ownedBy(ctx context.Context, node string) ([]v1alpha1.Stream, error) {
+	list := &v1alpha1.StreamList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{ownerIndex: node}); err != nil {
+		return nil, fmt.Errorf("listing the streams of node %s: %w", node, err)
+	}
+	owned := list.Items[:0]
+	for i := range list.Items {
+		// The watch may be behind this process's own writes.
+		if newest := r.Views.Newest(&list.Items[i]); newest.Status.Node == node && newest.DeletionTimestamp.IsZero() {
+			owned = append(owned, *newest)
+		}
+	}
+	return owned, nil
+}
+
+// isOpen tells whether a transfer is of this package's making and has not ended.
+func isOpen(transfer *v1alpha1.StreamTransfer) bool {
+	cause := transfer.Labels[v1alpha1.LabelCause]
+	return (cause == v1alpha1.CauseDrain || cause == v1alpha1.CauseTakeover) && !handoff.Terminal(transfer)
+}

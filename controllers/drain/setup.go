@@ -1,0 +1,91 @@
+package drain
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/slots"
+)
+
+const (
+	ownerIndex = "owner"
+	openIndex  = "openOfDrain"
+	// gather is how long events are gathered before a pass: a pass looks at everything once.
+	gather = 10 * time.Millisecond
+)
+
+// everything is the one request: a pass looks at all nodes.
+var everything = reconcile.Request{NamespacedName: types.NamespacedName{Name: "everything"}}
+
+type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// SetupWithManager registers the controller and its indexes.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	indexer := mgr.GetFieldIndexer()
+	err := indexer.IndexField(ctx, &v1alpha1.Stream{}, ownerIndex, func(object client.Object) []string {
+		if stream, ok := object.(*v1alpha1.Stream); ok && stream.Status.Node != "" {
+			return []string{stream.Status.Node}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("indexing streams by owner: %w", err)
+	}
+	err = indexer.IndexField(ctx, &v1alpha1.StreamTransfer{}, openIndex, func(object client.Object) []string {
+		if transfer, ok := object.(*v1alpha1.StreamTransfer); ok && isOpen(transfer) {
+			return []string{"true"}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("indexing transfers: %w", err)
+	}
+	err = ctrl.NewControllerManagedBy(mgr).
+		Named("drain").
+		Watches(&v1alpha1.StreamNode{}, whenever()).
+		Watches(&corev1.Node{}, whenever()).
+		Watches(&v1alpha1.StreamTransfer{}, whenever()).
+		Watches(&v1alpha1.Stream{}, whenPlacesChange()).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("setting up the drain controller: %w", err)
+	}
+	return nil
+}
+
+func whenever() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q requests) { q.AddAfter(everything, gather) },
+		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q requests) { q.AddAfter(everything, gather) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q requests) { q.AddAfter(everything, gather) },
+	}
+}
+
+// whenPlacesChange leaves out what a stream does at its owner.
+func whenPlacesChange() handler.EventHandler {
+	all := whenever().(handler.Funcs) //nolint:forcetypeassert // made above
+	all.UpdateFunc = func(_ context.Context, e event.UpdateEvent, q requests) {
+		old, okOld := e.ObjectOld.(*v1alpha1.Stream)
+		next, okNext := e.ObjectNew.(*v1alpha1.Stream)
+		if !okOld || !okNext {
+			return
+		}
+		oldOwner, oldTarget := slots.Places(old)
+		owner, target := slots.Places(next)
+		if oldOwner != owner || oldTarget != target {
+			q.AddAfter(everything, gather)
+		}
+	}
+	return all
+}
