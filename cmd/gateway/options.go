@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/streamshift/streamshift/internal/gateway"
 )
@@ -18,7 +19,7 @@ type options struct {
 	// shutdownDelay is for how long requests are taken after the gateway said that it is not ready any more,
 	// shutdownTimeout how long those in flight may take after that.
 	shutdownDelay, shutdownTimeout time.Duration
-	verbosity                      int
+	logging                        zap.Options
 }
 
 func defaultOptions() *options {
@@ -33,9 +34,10 @@ func defaultOptions() *options {
 }
 
 func (o *options) addFlags(f *pflag.FlagSet) {
-	kubeconfig := flag.NewFlagSet("", flag.ContinueOnError)
-	config.RegisterFlags(kubeconfig)
-	f.AddGoFlagSet(kubeconfig)
+	goFlags := flag.NewFlagSet("", flag.ContinueOnError)
+	config.RegisterFlags(goFlags)
+	o.logging.BindFlags(goFlags)
+	f.AddGoFlagSet(goFlags)
 
 	f.StringVar(&o.listenAddress, "listen-address", o.listenAddress, "Where clients are served, HTTP/1.1 and HTTP/2 without TLS.")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", o.metricsAddress, "Where metrics are served; 0 for nowhere.")
@@ -44,7 +46,6 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.shutdownDelay, "shutdown-delay", o.shutdownDelay,
 		"For how long requests are taken after readiness is withdrawn: until load balancers know.")
 	f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", o.shutdownTimeout, "How long requests in flight may take at the end.")
-	f.IntVarP(&o.verbosity, "verbosity", "v", o.verbosity, "0: changes of ownership and faults; 1: decisions; 2: everything.")
 
 	l := &o.limits
 	f.DurationVar(&l.ParkTimeout, "park-timeout", l.ParkTimeout, "How long a request waits in all until a node can serve its stream.")

@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"os"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -26,8 +24,8 @@ const shutdownMargin = 5 * time.Second
 
 // run wires the gateway together and serves until ctx ends.
 func run(ctx context.Context, o *options) error {
-	log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.Level(-o.verbosity)}))
-	ctrl.SetLogger(log)
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
+	log := ctrl.Log.WithName("gateway")
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("building the scheme: %w", err)
@@ -39,7 +37,6 @@ func run(ctx context.Context, o *options) error {
 	end := o.shutdownDelay + o.shutdownTimeout + shutdownMargin
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                  scheme,
-		Logger:                  log,
 		Cache:                   route.CacheOptions(),
 		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:  o.healthAddress,
@@ -58,12 +55,12 @@ func run(ctx context.Context, o *options) error {
 		DefaultNamespace: o.defaultNamespace,
 		Limits:           o.limits,
 		Now:              time.Now,
-		Log:              log.WithName("gateway"),
+		Log:              log,
 	})
 	metrics.Registry.MustRegister(front.Metrics().Collectors()...)
 	server := gateway.NewServer(gateway.ServerConfig{
 		Gateway: front, Address: o.listenAddress,
-		Delay: o.shutdownDelay, Timeout: o.shutdownTimeout, Log: log.WithName("server"),
+		Delay: o.shutdownDelay, Timeout: o.shutdownTimeout, Log: log,
 	})
 	if err := mgr.Add(server); err != nil {
 		return fmt.Errorf("adding the server: %w", err)

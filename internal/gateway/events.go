@@ -56,6 +56,7 @@ func (x *exchange) events(ctx context.Context) {
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	//nolint:contextcheck // the gateway ends on its own
 	undrained := context.AfterFunc(x.g.draining, func() { stop(errDraining) })
 	defer undrained()
 

@@ -92,8 +92,9 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	arrived := n.cfg.Now()
+	ctx := durablestreams.WithArrival(r.Context(), arrived)
 	q := &request{
-		w: w, r: r.WithContext(durablestreams.WithArrival(r.Context(), arrived)), stream: stream, hint: ParseHint(r.Header),
+		w: w, r: r.WithContext(ctx), stream: stream, hint: ParseHint(r.Header),
 		deadline: arrived.Add(n.cfg.ParkTimeout),
 		release:  func() {},
 	}
@@ -114,7 +115,7 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		durablestreams.WriteProblem(w, durablestreams.MethodNotAllowed(r.Method))
 		return
 	}
-	n.route(q.r.Context(), q)
+	n.route(ctx, q)
 	q.leaveParking(parkedOther)
 	q.release()
 }

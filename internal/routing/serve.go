@@ -13,15 +13,16 @@ import (
 func (n *Node) serve(ctx context.Context, q *request, s Situation) (answered bool) {
 	q.leaveParking(parkedServed)
 	begun := n.cfg.Now()
+	w := &noted{ResponseWriter: q.w}
 	stream := durablestreams.Stream{ID: s.UID, Settings: s.Settings, Log: s.Log}
 	var err error
 	switch q.r.Method {
 	case http.MethodDelete:
-		err = n.remove(ctx, q, s)
+		err = n.remove(ctx, w, q, s)
 	case http.MethodPut:
-		err = n.cfg.Protocol.ServeCreate(q.w, q.r, stream, q.create)
+		err = n.cfg.Protocol.ServeCreate(w, q.r, stream, q.create)
 	default:
-		err = n.cfg.Protocol.Serve(q.w, q.r, stream)
+		err = n.cfg.Protocol.Serve(w, q.r, stream)
 	}
 	if errors.Is(err, durablestreams.ErrStreamEnded) {
 		// A PUT takes the place of a stream that has expired: once that is gone, it is a new one.
@@ -33,6 +34,14 @@ func (n *Node) serve(ctx context.Context, q *request, s Situation) (answered boo
 	}
 	q.deadline = q.deadline.Add(n.cfg.Now().Sub(begun))
 	switch {
+	case err == nil && !w.answered:
+		// Its client was taken for gone, which the end of a server looks like, too. Without an answer the server
+		// would say 200: an append would be acknowledged that nobody has stored.
+		durablestreams.WriteProblem(q.w, &durablestreams.Problem{
+			Type: durablestreams.ProblemOutcomeUnknown, Status: http.StatusServiceUnavailable,
+			Detail: "The node ends; the request may or may not be applied.",
+		})
+		return true
 	case err == nil:
 		return true
 	case errors.Is(err, engine.ErrSessionClosed):
@@ -44,31 +53,31 @@ func (n *Node) serve(ctx context.Context, q *request, s Situation) (answered boo
 }
 
 // remove deletes the stream. An error means that nothing was written.
-func (n *Node) remove(ctx context.Context, q *request, s Situation) error {
+func (n *Node) remove(ctx context.Context, w http.ResponseWriter, q *request, s Situation) error {
 	info := s.Log.Info()
 	end, ends := s.Settings.Expiry(info.LastAccess)
 	if !info.Created || (ends && !n.cfg.Now().Before(end)) {
-		durablestreams.WriteProblem(q.w, durablestreams.NotFound())
+		durablestreams.WriteProblem(w, durablestreams.NotFound())
 		return nil
 	}
 	err := n.cfg.Directory.Delete(ctx, q.stream, s.UID)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		durablestreams.WriteProblem(q.w, durablestreams.NotFound())
+		durablestreams.WriteProblem(w, durablestreams.NotFound())
 		return nil
 	case errors.Is(err, engine.ErrSessionClosed):
 		return err
 	case err != nil:
 		n.cfg.Log.Error(err, "Could not delete a stream", "stream", q.stream.String())
-		durablestreams.WriteProblem(q.w, &durablestreams.Problem{
+		durablestreams.WriteProblem(w, &durablestreams.Problem{
 			Type: durablestreams.ProblemOutcomeUnknown, Status: http.StatusServiceUnavailable,
 			Detail: "The stream may or may not be deleted; the request may be repeated.",
 		})
 		return nil
 	}
-	durablestreams.SetBaseHeaders(q.w.Header())
-	q.w.Header().Set("Cache-Control", "no-store")
-	q.w.WriteHeader(http.StatusNoContent)
+	durablestreams.SetBaseHeaders(w.Header())
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
@@ -100,3 +109,25 @@ func (n *Node) sendOn(ctx context.Context, q *request, s Situation, d Dispositio
 	n.metrics.sentOn.WithLabelValues(p.Header.Get(HeaderAnswer)).Inc()
 	durablestreams.WriteProblem(q.w, p)
 }
+
+// noted notes whether an answer was begun.
+type noted struct {
+	http.ResponseWriter
+
+	answered bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (n *noted) WriteHeader(status int) {
+	n.answered = true
+	n.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (n *noted) Write(p []byte) (int, error) {
+	n.answered = true
+	return n.ResponseWriter.Write(p) //nolint:wrapcheck // nothing to add
+}
+
+// Unwrap lets a http.ResponseController reach what the server made.
+func (n *noted) Unwrap() http.ResponseWriter { return n.ResponseWriter }
