@@ -110,7 +110,7 @@ func webhookServer(o *options, configure func(*tls.Config)) (webhook.Server, err
 }
 
 func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
-	views, ledger := register.NewViews(), slots.NewLedger()
+	views, ledger := register.NewViews[*v1alpha1.Stream](), slots.NewLedger()
 	if err := slots.Watch(ctx, mgr.GetCache(), ledger); err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		return err
 	}
 	drains := &drain.Reconciler{
-		Client: mgr.GetClient(), Views: views, Slots: ledger, Events: mgr.GetEventRecorder("streamshift"),
-		Taints: o.drainTaints, TakeoverAfter: o.takeoverAfter, Limits: o.drainLimits, Now: time.Now,
+		Client: mgr.GetClient(), Views: views, Nodes: register.NewViews[*v1alpha1.StreamNode](), Slots: ledger,
+		Events: mgr.GetEventRecorder("streamshift"), Taints: o.drainTaints, TakeoverAfter: o.takeoverAfter, Limits: o.drainLimits, Now: time.Now,
 	}
 	if err := drains.SetupWithManager(ctx, mgr); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +20,22 @@ import (
 
 // keepFor is for how many seconds transfers of this package's making are kept after their end.
 const keepFor int32 = 3600
+
+// writesAtOnce bounds the transfers that are made at the same time.
+const writesAtOnce = 16
+
+// act makes and cancels the transfers of one pass.
+func (r *Reconciler) act(ctx context.Context, d decision) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writesAtOnce)
+	for i := range d.moves {
+		group.Go(func() error { return r.makeTransfer(ctx, &d.moves[i]) })
+	}
+	for i := range d.cancel {
+		group.Go(func() error { return r.cancelTransfer(ctx, &d.cancel[i]) })
+	}
+	return group.Wait() //nolint:wrapcheck // each says what it was doing
+}
 
 // makeTransfer makes the transfer. Its name follows from the stream and its epoch, so that a second manager, or a second
 // pass from an older view, makes the same one. One that ended without moving the stream makes room for the next try.

@@ -43,7 +43,7 @@ func (r *Reconciler) observe(ctx context.Context) (*view, error) {
 	}
 	gone := 0
 	for i := range nodes {
-		n := r.look(&nodes[i], signals[nodes[i].Name], v.now)
+		n := r.look(r.Nodes.Newest(&nodes[i]), signals[nodes[i].Name], v.now)
 		if condition.NodeGone(n.node) {
 			gone++
 		}

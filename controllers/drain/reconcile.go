@@ -13,6 +13,7 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
+	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
@@ -26,7 +27,8 @@ import (
 // Reconciler has streams leave nodes. It looks at all nodes at once, since they share the targets and the limits.
 type Reconciler struct {
 	Client client.Client
-	Views  *register.Views
+	Views  *register.Streams
+	Nodes  *register.Views[*v1alpha1.StreamNode]
 	Slots  *slots.Ledger
 	Events events.EventRecorder
 	// Taints are the keys that drain a node.
@@ -47,19 +49,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	d := decide(v, r.Limits)
-	var errs []error
-	for i := range d.moves {
-		errs = append(errs, r.makeTransfer(ctx, &d.moves[i]))
-	}
-	for i := range d.cancel {
-		errs = append(errs, r.cancelTransfer(ctx, &d.cancel[i]))
-	}
 	busy := false
+	var errs []error
 	for _, n := range v.nodes {
 		errs = append(errs, r.report(ctx, v, n, d.blocked[n.node.Name]))
-		busy = busy || n.leaves() || r.TakeoverAfter > 0 && !n.gone && isGoneSoon(n)
+		busy = busy || n.leaves() || r.TakeoverAfter > 0 && condition.NodeGone(n.node)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(append(errs, r.act(ctx, d))...); err != nil {
 		return ctrl.Result{}, fmt.Errorf("draining: %w", err)
 	}
 	if busy {

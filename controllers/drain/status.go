@@ -60,6 +60,11 @@ func (r *Reconciler) report(ctx context.Context, v *view, n *nodeView, blocked [
 	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(apply), fieldOwner, client.ForceOwnership); err != nil {
 		return fmt.Errorf("writing the drain of node %s: %w", n.node.Name, err)
 	}
+	written := &v1alpha1.StreamNode{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(apply.Object, written); err != nil {
+		return fmt.Errorf("reading the node that was written: %w", err)
+	}
+	r.Nodes.Wrote(written)
 	r.tellChanges(ctx, n.node, set)
 	return nil
 }
@@ -126,6 +131,3 @@ func (r *Reconciler) tellChanges(ctx context.Context, node *v1alpha1.StreamNode,
 		ctrl.LoggerFrom(ctx).Info("Drain changed", "node", node.Name, "condition", c.Type, "status", string(c.Status), "reason", c.Reason)
 	}
 }
-
-// isGoneSoon tells whether a node is gone, but not for long enough that its streams are taken over.
-func isGoneSoon(n *nodeView) bool { return condition.NodeGone(n.node) }

@@ -27,7 +27,7 @@ type Reconciler struct {
 	// Client reads from the cache and writes to the API server; Live reads from the API server.
 	Client client.Client
 	Live   client.Reader
-	Views  *register.Views
+	Views  *register.Streams
 	Slots  *slots.Ledger
 	Events events.EventRecorder
 	Now    func() time.Time

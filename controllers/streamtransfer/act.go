@@ -174,7 +174,11 @@ func (r *Reconciler) writeStatus(ctx context.Context, view handoff.TransferView,
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
 	updated := view.Transfer.DeepCopy()
-	if err := r.Client.Status().Patch(ctx, updated, client.RawPatch(types.JSONPatchType, patch)); err != nil {
+	err = r.Client.Status().Patch(ctx, updated, client.RawPatch(types.JSONPatchType, patch))
+	switch {
+	case apierrors.IsInvalid(err), apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return nil, errDecideAgain // the view is behind: the watch delivers the version that is not
+	case err != nil:
 		return nil, fmt.Errorf("writing the status: %w", err)
 	}
 	return updated, nil

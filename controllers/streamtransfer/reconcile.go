@@ -28,7 +28,7 @@ type Reconciler struct {
 	// Client reads from the cache and writes to the API server; Live reads from the API server.
 	Client  client.Client
 	Live    client.Reader
-	Views   *register.Views
+	Views   *register.Streams
 	Slots   *slots.Ledger
 	Events  events.EventRecorder
 	Metrics *Metrics

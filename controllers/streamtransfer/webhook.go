@@ -23,7 +23,7 @@ type Validator struct {
 	// Client reads from the cache; Live from the API server.
 	Client client.Reader
 	Live   client.Reader
-	Views  *register.Views
+	Views  *register.Streams
 	Slots  *slots.Ledger
 }
 
