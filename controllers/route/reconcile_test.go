@@ -53,7 +53,7 @@ func TestStreamsBecomeRoutes(t *testing.T) {
 		if err := api.Status().Update(ctx, stream); err != nil {
 			t.Fatalf("%s: writing the register: %v", s.name, err)
 		}
-		reconcile(t, r.Reconcile, client.ObjectKeyFromObject(stream))
+		observe(t, r.Reconcile, client.ObjectKeyFromObject(stream))
 		got, known, _ := table.Route(name)
 		if diff := cmp.Diff(s.want, got); !known || diff != "" {
 			t.Errorf("%s: known %t, the route differs (-want +got):\n%s", s.name, known, diff)
@@ -62,7 +62,7 @@ func TestStreamsBecomeRoutes(t *testing.T) {
 	if err := api.Delete(ctx, stream); err != nil {
 		t.Fatalf("deleting the stream: %v", err)
 	}
-	reconcile(t, r.Reconcile, client.ObjectKeyFromObject(stream))
+	observe(t, r.Reconcile, client.ObjectKeyFromObject(stream))
 	if _, known, _ := table.Route(name); known {
 		t.Error("a stream that is gone still has a route")
 	}
@@ -83,7 +83,7 @@ func TestNodesBecomeKnown(t *testing.T) {
 		if err := api.Status().Update(ctx, node); err != nil {
 			t.Fatalf("writing the node's status: %v", err)
 		}
-		reconcile(t, r.Reconcile, client.ObjectKeyFromObject(node))
+		observe(t, r.Reconcile, client.ObjectKeyFromObject(node))
 		nodes, _ := table.Nodes()
 		want := map[string]routing.NodeState{"node-a": {Address: "http://127.0.0.1:1", Ready: ready}}
 		if diff := cmp.Diff(want, nodes); diff != "" {
@@ -93,7 +93,7 @@ func TestNodesBecomeKnown(t *testing.T) {
 	if err := api.Delete(ctx, node); err != nil {
 		t.Fatalf("deleting the node: %v", err)
 	}
-	reconcile(t, r.Reconcile, client.ObjectKeyFromObject(node))
+	observe(t, r.Reconcile, client.ObjectKeyFromObject(node))
 	if nodes, _ := table.Nodes(); len(nodes) != 0 {
 		t.Errorf("a node that is gone is still known: %v", nodes)
 	}
@@ -121,7 +121,7 @@ func TestTrimKeepsWhatARouteIsMadeFrom(t *testing.T) {
 	}
 }
 
-func reconcile(t *testing.T, f func(context.Context, ctrl.Request) (ctrl.Result, error), key client.ObjectKey) {
+func observe(t *testing.T, f func(context.Context, ctrl.Request) (ctrl.Result, error), key client.ObjectKey) {
 	t.Helper()
 	result, err := f(t.Context(), ctrl.Request{NamespacedName: key})
 	if err != nil || result != (ctrl.Result{}) {
