@@ -44,20 +44,8 @@ func TestMergedSegmentsAreDeletedAndStillRead(t *testing.T) {
 	})
 }
 
-// settled waits until the session's background work is done.
+// settled yields until the session's background work is done.
 func settled(t *testing.T, s *Session) {
 	t.Helper()
-	for {
-		s.mu.Lock()
-		idle := s.merger.activity == mergeIdle
-		s.mu.Unlock()
-		if idle {
-			return
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal("the background work does not end")
-		default:
-		}
-	}
+	waitFor(s, func() bool { return s.merger.activity == mergeIdle })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/streamshift/streamshift/internal/engine/store"
@@ -39,7 +38,10 @@ func remove(ctx context.Context, s store.Store, stream string) error {
 		if err != nil {
 			return err
 		}
-		for _, key := range slices.DeleteFunc(keys, func(key string) bool { return key == record }) {
+		for _, key := range keys {
+			if key == record {
+				continue
+			}
 			if err := s.Delete(ctx, key); err != nil {
 				return err
 			}

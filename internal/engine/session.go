@@ -73,7 +73,7 @@ func open(ctx context.Context, st store.Store, cfg Config, anchors SegmentNumber
 		stream: cfg.Stream, session: cfg.Session, epoch: cfg.Epoch, born: cfg.Created,
 		now: cfg.Clock().UnixMilli(), producers: cfg.Limits.Producers, anchors: anchors,
 	}, cfg.Tail)
-	if err := run(ctx, st, &cfg.Limits, o); err != nil {
+	if err := runOpening(ctx, st, &cfg.Limits, o); err != nil {
 		return nil, fmt.Errorf("opening the session: %w", err)
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
