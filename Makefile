@@ -73,6 +73,10 @@ fmt: ## Format the sources.
 conformance: ## Demand the protocol's conformance suite of a node, of the gateway, and of the gateway during transfers. Needs node and npm.
 	go run ./test/conformance
 
+.PHONY: ride
+ride: ## Let the TypeScript, Python, Rust and Go clients and curl ride through transfers and restarts. Needs node, python3 and cargo.
+	go run ./test/ride
+
 .PHONY: bench
 bench: ## Measure the window of a transfer beside the floor of the same run.
 	go run ./test/bench
