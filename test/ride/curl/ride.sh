@@ -7,7 +7,8 @@ set -euo pipefail
 
 url=$1
 work=$(mktemp -d)
-trap 'rm -rf "$work"; kill 0 2>/dev/null' EXIT
+# shellcheck disable=SC2046 # a list
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 json='Content-Type: application/json'
 
 # say prints one line; a line this short is written at once, whoever else writes.
@@ -99,4 +100,3 @@ wait "${writers[@]}"
 ask end --request POST --header "$json" --data '{"writer":"end","number":0}' "$url"
 say '{"event":"wrote","by":"end","count":1}'
 wait "${readers[@]}"
-trap 'rm -rf "$work"' EXIT
