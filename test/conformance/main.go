@@ -17,6 +17,9 @@ import (
 	"os/signal"
 	"strings"
 	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // options are the command line's.
@@ -44,6 +47,7 @@ func main() {
 	flag.IntVar(&o.atOnce, "at-once", 3, "how many transfers are under way at the same time")
 	flag.IntVar(&o.verbosity, "verbosity", 0, "how much nodes and manager log, up to 2; see -folder")
 	flag.Parse()
+	log.SetLogger(logr.Discard()) // the clients' warnings
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, o, os.Stdout); err != nil {

@@ -14,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/streamshift/streamshift/streamclient"
 	"github.com/streamshift/streamshift/test/localcluster"
@@ -43,6 +45,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "seed of the choice of targets") //nolint:gosec // printed, to be given again
 	flag.StringVar(&o.nodeArgs, "node-args", "", "more arguments of the nodes, with spaces between")
 	flag.Parse()
+	log.SetLogger(logr.Discard()) // the clients' warnings
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, o, os.Stdout); err != nil {
