@@ -72,7 +72,7 @@ func (x *exchange) ask(ctx context.Context, t target) attempt {
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	}))
 	replied := make(chan struct{})
-	go x.guard(ctx, cancel, t, replied)
+	go x.guard(ctx, cancel, t, x.mode, replied)
 	r, err := x.request(ctx, t)
 	if err != nil {
 		cancel(nil)
@@ -117,7 +117,6 @@ func (x *exchange) request(ctx context.Context, t target) (*http.Request, error)
 	if len(x.body) > 0 {
 		body = bytes.NewReader(x.body)
 	}
-	//nolint:gosec // the address is a registered node's; the client chooses no more than the path below it
 	r, err := http.NewRequestWithContext(ctx, x.r.Method, url, body)
 	if err != nil {
 		return nil, err
@@ -139,14 +138,14 @@ func (x *exchange) request(ctx context.Context, t target) (*http.Request, error)
 
 // guard gives up on a node that does not answer: in time, or although the stream went to another node. A node answers
 // what it has in hand before it gives a stream away; one that did not is hanging. After the node replied, which closes
-// replied, only the latter counts.
-func (x *exchange) guard(ctx context.Context, cancel context.CancelCauseFunc, t target, replied <-chan struct{}) {
+// replied, only the latter counts. It may outlast the attempt for a moment, so it reads nothing of x that changes.
+func (x *exchange) guard(ctx context.Context, cancel context.CancelCauseFunc, t target, as mode, replied <-chan struct{}) {
 	limits := x.g.cfg.Limits
 	timeout := time.NewTimer(limits.AnswerTimeout)
 	defer timeout.Stop()
 	over, cause := timeout.C, errNoAnswer
 	var drained <-chan struct{}
-	if x.mode == longPoll {
+	if as == longPoll {
 		timeout.Reset(x.begun.Add(limits.LongPoll).Sub(x.g.cfg.Now()))
 		cause, drained = errPollOver, x.g.draining.Done()
 	}
