@@ -26,7 +26,7 @@ type Limits struct {
 	ParkTimeout time.Duration
 	// BodyTimeout bounds how long a client may take to send a body.
 	BodyTimeout time.Duration
-	// AnswerTimeout bounds how long one node may take to answer. It is above the node's own time-out of an append,
+	// AnswerTimeout bounds how long one node may take to answer. It is above what a node parks and appends for together,
 	// which tells more about the outcome.
 	AnswerTimeout time.Duration
 	// LeftTimeout is how long a node may take to answer after the stream went to another one. A node answers what it
@@ -51,7 +51,7 @@ func DefaultLimits() Limits {
 		Parking:       routing.DefaultParkingLimits(),
 		ParkTimeout:   routing.DefaultParkTimeout,
 		BodyTimeout:   30 * time.Second,
-		AnswerTimeout: 25 * time.Second,
+		AnswerTimeout: 35 * time.Second,
 		LeftTimeout:   2 * time.Second,
 		WriteTimeout:  30 * time.Second,
 		LongPoll:      25 * time.Second,
