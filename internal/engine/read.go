@@ -50,13 +50,12 @@ func (s *Session) Wait(ctx context.Context, from Offset) error {
 	for {
 		s.mu.Lock()
 		stopped := s.refusal()
-		if s.err == nil && (s.state.tail > from || s.state.life == lifeClosed) {
-			stopped = nil
+		there := s.err == nil && (s.state.tail > from || s.state.life == lifeClosed)
+		if there || stopped != nil {
 			s.mu.Unlock()
-			return nil
-		}
-		if stopped != nil {
-			s.mu.Unlock()
+			if there {
+				return nil
+			}
 			return stopped
 		}
 		if s.changed == nil {

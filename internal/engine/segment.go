@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math"
 )
 
 // segmentKind says what a segment is for.
@@ -114,7 +114,7 @@ func decodeHead(data []byte) (s segment, bodyAt int, err error) {
 		return s, 0, fmt.Errorf("%w: format version %d is not known to this program", errMalformed, version)
 	}
 	s.kind = segmentKind(r.byte())
-	if r.byte() != 0 || r.byte() != 0 {
+	if !bytes.Equal(r.take(2), []byte{0, 0}) {
 		r.fail("reserved bytes are set")
 	}
 	fieldsLength := int64(r.uint32())
@@ -304,6 +304,3 @@ func payload(messages [][]byte) int {
 	}
 	return n
 }
-
-// maxOffset keeps every position a number of the format.
-const maxOffset = Offset(math.MaxInt64)

@@ -72,13 +72,6 @@ func (r *reader) uint32() uint32 {
 	return 0
 }
 
-func (r *reader) uint64() uint64 {
-	if v := r.take(8); v != nil {
-		return binary.LittleEndian.Uint64(v)
-	}
-	return 0
-}
-
 func (r *reader) number() int64 {
 	v, n := binary.Uvarint(r.b)
 	if n <= 0 || v > 1<<63-1 {

@@ -140,7 +140,7 @@ func (f *File) link(draft, name, folder string) error {
 
 func (f *File) writeDraft(data []byte) (name string, err error) {
 	name = filepath.Join(f.root, draftFolder, rand.Text())
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640) // #nosec G304 -- the name is our own
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // #nosec G304 -- the name is our own
 	if err != nil {
 		return "", fmt.Errorf("opening a draft: %w", err)
 	}
@@ -251,13 +251,18 @@ func (f *File) Delete(ctx context.Context, key string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("deleting %s: %w", key, err)
 	}
-	for dir := filepath.Dir(name); dir != f.root; dir = filepath.Dir(dir) {
+	f.removeEmpty(filepath.Dir(name))
+	return nil
+}
+
+// removeEmpty removes a folder and its parents as far as they are empty.
+func (f *File) removeEmpty(folder string) {
+	for dir := folder; dir != f.root; dir = filepath.Dir(dir) {
 		if os.Remove(dir) != nil {
-			break // not empty
+			return // not empty
 		}
 		f.forgetFolder(dir)
 	}
-	return nil
 }
 
 // List implements Store.

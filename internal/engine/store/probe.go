@@ -44,7 +44,7 @@ func probeOnce(ctx context.Context, s Store, key string) error {
 	for i := range probeWriters {
 		writers.Go(func() {
 			<-start
-			errs[i] = s.Create(ctx, key, []byte{byte(i)})
+			errs[i] = s.Create(ctx, key, mark(i))
 		})
 	}
 	close(start)
@@ -70,8 +70,11 @@ func probeOnce(ctx context.Context, s Store, key string) error {
 	if err != nil {
 		return fmt.Errorf("probing the store: %w", err)
 	}
-	if !bytes.Equal(data, []byte{byte(winner)}) {
+	if !bytes.Equal(data, mark(winner)) {
 		return errors.New("probing the store: it kept another object than the one whose creation succeeded")
 	}
 	return nil
 }
+
+// mark is what a writer writes.
+func mark(writer int) []byte { return fmt.Appendf(nil, "writer %d", writer) }
