@@ -43,7 +43,8 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
 	flags.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the admission webhook is served")
 	flags.StringVar(&o.certificateFolder, "webhook-cert-dir", "/tmp/streamshift-webhook", "a writable folder for a copy of the webhook's public certificate")
-	flags.DurationVar(&o.certificateValidity, "webhook-cert-validity", 90*24*time.Hour, "for how long a certificate of the webhook is valid; renewed when a quarter is left")
+	flags.DurationVar(&o.certificateValidity, "webhook-cert-validity", 90*24*time.Hour,
+		"for how long a certificate of the webhook is valid; renewed when a quarter is left")
 	flags.DurationVar(&o.authorityValidity, "webhook-ca-validity", 5*365*24*time.Hour, "for how long the webhook's own authority is valid")
 	flags.StringVar(&o.namespace, "leader-election-namespace", "streamshift-system", "the namespace of the manager: of its lock, its certificate and its service")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "elect a leader among the replicas; off only where exactly one runs")

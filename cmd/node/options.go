@@ -66,8 +66,10 @@ func newCommand() *cobra.Command {
 	flags.DurationVar(&o.longPollTimeout, "long-poll-timeout", 20*time.Second, "how long a long-poll waits for new records; at most 25 s")
 	flags.DurationVar(&o.leaseDuration, "lease-duration", 15*time.Second, "for how long a renewal of the node's lease holds")
 	flags.DurationVar(&o.renewEvery, "lease-renew-interval", 5*time.Second, "how often the lease is renewed")
-	flags.DurationVar(&o.stopTimeout, "stop-timeout", 20*time.Second, "how long transferring all streams away, and how long closing what is left, may take at the end")
-	flags.StringVar(&o.shutdown, "shutdown", shutdownTransfer, "what becomes of the streams when the agent ends: Transfer has them transferred away, Restart closes them to be opened again after a restart")
+	flags.DurationVar(&o.stopTimeout, "stop-timeout", 20*time.Second,
+		"how long transferring all streams away, and how long closing what is left, may take at the end")
+	flags.StringVar(&o.shutdown, "shutdown", shutdownTransfer,
+		"what becomes of the streams when the agent ends: Transfer has them transferred away, Restart closes them to be opened again after a restart")
 	flags.IntVar(&o.cacheBytes, "cache-bytes", 256<<20, "memory for records that were read or written lately, all streams together")
 	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 200, "requests a second to the API server at most")
 

@@ -107,7 +107,8 @@ func (r *Reconciler) makeRoom(ctx context.Context, wanted *v1alpha1.StreamTransf
 	if r.Now().Sub(handoff.EndedAt(existing)) < lookAgain {
 		return nil // not again at once
 	}
-	if err := r.Client.Delete(ctx, existing, client.Preconditions{UID: &existing.UID}); client.IgnoreNotFound(err) != nil {
+	err = r.Client.Delete(ctx, existing, client.Preconditions{UID: &existing.UID})
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting transfer %s, which ended: %w", existing.Name, err)
 	}
 	return nil

@@ -205,7 +205,7 @@ func (a *Agent) acquire(ctx context.Context) error {
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading lease: %w", err)
 	}
-	seconds := int32(a.LeaseDuration / time.Second)
+	seconds := int32(a.LeaseDuration / time.Second) //nolint:gosec // a flag of some seconds
 	lease.Spec = coordinationv1.LeaseSpec{
 		HolderIdentity: &a.Instance, LeaseDurationSeconds: &seconds, RenewTime: new(metav1.NewMicroTime(a.Now())),
 	}

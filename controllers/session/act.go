@@ -95,7 +95,10 @@ func (r *Reconciler) open(ctx context.Context, v *view) {
 			return
 		}
 		if e.opening.Epoch != epoch {
-			e.opening = Opening{Stream: string(v.stream.UID), Epoch: epoch, Session: r.NewID(), Tail: tailHint(v.stream), Created: v.stream.Spec.Creation != v1alpha1.CreationByClient}
+			e.opening = Opening{
+				Stream: string(v.stream.UID), Epoch: epoch, Session: r.NewID(), Tail: tailHint(v.stream),
+				Created: v.stream.Spec.Creation != v1alpha1.CreationByClient,
+			}
 		}
 		opening = e.opening
 		e.session.Phase, e.session.Epoch = handoff.SessionOpening, epoch

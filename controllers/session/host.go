@@ -142,8 +142,7 @@ func (e *entry) ended(err error) {
 	epoch := e.session.Epoch
 	e.session = handoff.Session{Phase: handoff.SessionNone}
 	e.deleted = e.deleted || errors.Is(err, engine.ErrStreamDeleted)
-	var fenced *engine.FencedError
-	if errors.As(err, &fenced) {
+	if fenced, is := errors.AsType[*engine.FencedError](err); is {
 		e.session = handoff.Session{Phase: handoff.SessionFenced, Epoch: epoch, LogEpoch: int64(fenced.Epoch)}
 	}
 }

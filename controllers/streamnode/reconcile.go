@@ -71,7 +71,8 @@ func decideReady(v *view) condition.Condition {
 	case v.lease == nil:
 		return ready(v1alpha1.ReasonLeaseMissing, "The agent has not made a lease: is it running?")
 	case v.lease.Health == liveness.Expired:
-		return condition.Unknown(v1alpha1.ConditionReady, v1alpha1.ReasonLeaseExpired, "The agent has stopped renewing its lease: it is down, or cut off from the API server.")
+		return condition.Unknown(v1alpha1.ConditionReady, v1alpha1.ReasonLeaseExpired,
+			"The agent has stopped renewing its lease: it is down, or cut off from the API server.")
 	case !reported:
 		return ready(v1alpha1.ReasonStoreUnreachable, "The agent has not said yet whether it reaches the object store.")
 	case store.Status != "True":

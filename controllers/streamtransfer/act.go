@@ -78,7 +78,8 @@ func (r *Reconciler) withdraw(ctx context.Context, view handoff.TransferView, de
 	if err != nil {
 		return err
 	}
-	r.Events.Eventf(updated, view.Transfer, corev1.EventTypeNormal, "TransferWithdrawn", "Withdraw", "Withdrew transfer %s: %s", view.Transfer.Name, decision.Message)
+	r.Events.Eventf(updated, view.Transfer, corev1.EventTypeNormal, "TransferWithdrawn", "Withdraw",
+		"Withdrew transfer %s: %s", view.Transfer.Name, decision.Message)
 	ctrl.LoggerFrom(ctx).Info("Withdrew transfer", "source", updated.Status.Node, "epoch", updated.Status.Epoch, "reason", decision.Message)
 	return nil
 }
@@ -91,7 +92,8 @@ func (r *Reconciler) takeOver(ctx context.Context, view handoff.TransferView) er
 	if err != nil {
 		return err
 	}
-	r.Events.Eventf(updated, view.Transfer, corev1.EventTypeWarning, v1alpha1.ReasonTakenOver, "TakeOver", "Took the stream over from %s for %s", source, updated.Status.Node)
+	r.Events.Eventf(updated, view.Transfer, corev1.EventTypeWarning, v1alpha1.ReasonTakenOver, "TakeOver",
+		"Took the stream over from %s for %s", source, updated.Status.Node)
 	ctrl.LoggerFrom(ctx).Info("Took stream over", "source", source, "epoch", updated.Status.Epoch)
 	return nil
 }
@@ -109,7 +111,8 @@ func (r *Reconciler) settleLast(ctx context.Context, view handoff.TransferView) 
 		if err := r.recordOutcome(ctx, lastView, decision); err != nil {
 			return err
 		}
-	case handoff.TransferFail, handoff.TransferCancel, handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
+	case handoff.TransferFail, handoff.TransferCancel, handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw,
+		handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
 	}
 	return errDecideAgain
 }
@@ -127,7 +130,8 @@ func (r *Reconciler) recordOutcome(ctx context.Context, view handoff.TransferVie
 	ready, _ := condition.Get(updated.Status.Conditions, v1alpha1.ConditionReady)
 	r.Events.Eventf(updated, view.Stream, kind, decision.Reason, "Transfer", "%s", ready.Message)
 	r.Metrics.ended(updated)
-	ctrl.LoggerFrom(ctx).Info("Ended transfer", "transfer", updated.Name, "phase", string(updated.Status.Phase), "reason", decision.Reason, "message", ready.Message)
+	ctrl.LoggerFrom(ctx).Info("Ended transfer", "transfer", updated.Name, "phase", string(updated.Status.Phase),
+		"reason", decision.Reason, "message", ready.Message)
 	return nil
 }
 

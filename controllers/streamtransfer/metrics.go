@@ -26,7 +26,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "streamshift_transfer_window_seconds", Help: "Time from the source's stop to the target's open, by their clocks.", Buckets: windowBuckets,
 		}),
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "streamshift_transfer_phase_seconds", Help: "The window in parts: drain (stop to flushed), commit (flushed to committed), open (committed to open).", Buckets: windowBuckets,
+			Name: "streamshift_transfer_phase_seconds", Buckets: windowBuckets,
+			Help: "The window in parts: drain (stop to flushed), commit (flushed to committed), open (committed to open).",
 		}, []string{"phase"}),
 	}
 	registry.MustRegister(m.transfers, m.window, m.phases)

@@ -55,7 +55,9 @@ func (r *Reconciler) sourceGone(ctx context.Context, name string) (bool, error) 
 }
 
 // admissionView reads what admission judges a transfer by.
-func admissionView(ctx context.Context, reader client.Reader, views *register.Streams, ledger *slots.Ledger, transfer *v1alpha1.StreamTransfer) (admission.View, error) {
+func admissionView(
+	ctx context.Context, reader client.Reader, views *register.Streams, ledger *slots.Ledger, transfer *v1alpha1.StreamTransfer,
+) (admission.View, error) {
 	v := admission.View{Transfer: transfer, TargetUsed: ledger.Usage(transfer.Spec.Target).Taken()}
 	stream := &v1alpha1.Stream{}
 	switch err := reader.Get(ctx, client.ObjectKey{Namespace: transfer.Namespace, Name: transfer.Spec.Stream}, stream); {

@@ -67,7 +67,8 @@ func warnings(view admission.View) webhookadmission.Warnings {
 	register := &view.Stream.Status
 	switch pending := register.PendingTransfer; {
 	case pending != nil:
-		return webhookadmission.Warnings{fmt.Sprintf("transfer %q takes stream %q to node %q already; this one follows it", pending.Name, view.Stream.Name, pending.Target)}
+		return webhookadmission.Warnings{fmt.Sprintf(
+			"transfer %q takes stream %q to node %q already; this one follows it", pending.Name, view.Stream.Name, pending.Target)}
 	case register.Node == view.Transfer.Spec.Target:
 		return webhookadmission.Warnings{fmt.Sprintf("stream %q is on node %q already; there is nothing to do", view.Stream.Name, register.Node)}
 	}

@@ -62,8 +62,8 @@ func (a TransferAction) String() string {
 // TransferView is what a transfer is judged by.
 type TransferView struct {
 	admission.View
-	// LastSettled tells that the outcome of the stream's last transfer is recorded in its StreamTransfer, or that that
-	// one is gone.
+	// LastSettled tells that the outcome of the stream's last transfer is recorded in its StreamTransfer, or that
+	// this one is gone.
 	LastSettled bool
 	// SourceGone tells that the stream's owner cannot be expected to close it: its lease has run out, or its node is
 	// marked out of service. Whether it still runs does not matter for safety: the log fences it.
@@ -156,7 +156,8 @@ func decideNew(view TransferView) TransferDecision {
 	}
 	switch pending := register.PendingTransfer; {
 	case pending != nil:
-		return TransferDecision{TransferWait, v1alpha1.ReasonWaiting, fmt.Sprintf("transfer %s, which takes the stream to %s already", pending.Name, pending.Target)}
+		return TransferDecision{TransferWait, v1alpha1.ReasonWaiting, fmt.Sprintf(
+			"transfer %s, which takes the stream to %s already", pending.Name, pending.Target)}
 	case register.Node == "":
 		return TransferDecision{TransferWait, v1alpha1.ReasonNotPlaced, "the stream, which has no owner yet"}
 	case register.Node == transfer.Spec.Target:

@@ -24,17 +24,17 @@ func transferTo(target string, change func(*v1alpha1.StreamTransfer)) *v1alpha1.
 	return transfer
 }
 
-func readyNode(name string, slots int32) *v1alpha1.StreamNode {
+func readyNode(name string) *v1alpha1.StreamNode {
 	return &v1alpha1.StreamNode{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       v1alpha1.StreamNodeSpec{Slots: slots},
+		Spec:       v1alpha1.StreamNodeSpec{Slots: 10},
 		Status: v1alpha1.StreamNodeStatus{Conditions: condition.Merge(nil, 1, metav1.NewTime(moment),
 			condition.True(v1alpha1.ConditionReady, v1alpha1.ReasonAsExpected, ""), condition.True(v1alpha1.ConditionSchedulable, v1alpha1.ReasonAsExpected, ""))},
 	}
 }
 
 func notReadyNode(name string) *v1alpha1.StreamNode {
-	node := readyNode(name, 10)
+	node := readyNode(name)
 	node.Status.Conditions = condition.Merge(node.Status.Conditions, 1, metav1.NewTime(moment), condition.Unknown(v1alpha1.ConditionReady, v1alpha1.ReasonLeaseExpired, "Its lease ran out."))
 	return node
 }
@@ -60,13 +60,13 @@ func TestDecideTransfer(t *testing.T) {
 		wantMessage string
 	}{
 		"a valid transfer is accepted": {
-			transfer: transferTo("node-b", nil), stream: streamAt(nil), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", nil), stream: streamAt(nil), target: readyNode("node-b"),
 			want: TransferAccept, wantReason: v1alpha1.ReasonAccepted, wantMessage: "from node-a to node-b"},
 		"not before the outcome of the last one is recorded": {
-			transfer: transferTo("node-c", func(t *v1alpha1.StreamTransfer) { t.UID = "other" }), stream: streamAt(completed(v1alpha1.StreamOpen)), target: readyNode("node-c", 10), unsettled: true,
+			transfer: transferTo("node-c", func(t *v1alpha1.StreamTransfer) { t.UID = "other" }), stream: streamAt(completed(v1alpha1.StreamOpen)), target: readyNode("node-c"), unsettled: true,
 			want: TransferSettleLast, wantReason: v1alpha1.ReasonWaiting, wantMessage: "outcome of transfer t"},
 		"a stream without owner is waited for": {
-			transfer: transferTo("node-b", nil), stream: streamAt(unplaced), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", nil), stream: streamAt(unplaced), target: readyNode("node-b"),
 			want: TransferWait, wantReason: v1alpha1.ReasonNotPlaced, wantMessage: "no owner yet"},
 		"a stream that does not exist": {
 			transfer: transferTo("node-b", nil),
@@ -78,46 +78,46 @@ func TestDecideTransfer(t *testing.T) {
 			transfer: transferTo("node-b", nil), stream: streamAt(nil), target: notReadyNode("node-b"),
 			want: TransferFail, wantReason: v1alpha1.ReasonTargetUnavailable, wantMessage: "Its lease ran out."},
 		"the last free slot": {
-			transfer: transferTo("node-b", nil), stream: streamAt(nil), target: readyNode("node-b", 10), used: 9,
+			transfer: transferTo("node-b", nil), stream: streamAt(nil), target: readyNode("node-b"), used: 9,
 			want: TransferAccept, wantReason: v1alpha1.ReasonAccepted, wantMessage: "node-b"},
 		"no free slot": {
-			transfer: transferTo("node-b", nil), stream: streamAt(nil), target: readyNode("node-b", 10), used: 10,
+			transfer: transferTo("node-b", nil), stream: streamAt(nil), target: readyNode("node-b"), used: 10,
 			want: TransferFail, wantReason: v1alpha1.ReasonTargetFull, wantMessage: "10 of 10"},
 		"a stream on its target already, whatever the target's state": {
 			transfer: transferTo("node-a", nil), stream: streamAt(nil), target: notReadyNode("node-a"),
 			want: TransferSucceed, wantReason: v1alpha1.ReasonAlreadyOnTarget, wantMessage: "node-a"},
 		"another transfer to the same target is followed": {
-			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.UID = "second" }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.UID = "second" }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b"),
 			want: TransferWait, wantReason: v1alpha1.ReasonWaiting, wantMessage: "transfer t, which takes the stream to node-b already"},
 		"another transfer to another target wins": {
-			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.UID = "second" }), stream: streamAt(pendingTo("node-c")), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.UID = "second" }), stream: streamAt(pendingTo("node-c")), target: readyNode("node-b"),
 			want: TransferFail, wantReason: v1alpha1.ReasonStreamTransferring, wantMessage: `transfer "t" takes it to node "node-c" since 2026-03-01T12:00:00Z`},
 		"a source that is not the owner": {
-			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.Source = "node-c" }), stream: streamAt(nil), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.Source = "node-c" }), stream: streamAt(nil), target: readyNode("node-b"),
 			want: TransferFail, wantReason: v1alpha1.ReasonSourceMismatch, wantMessage: "node-c"},
 		"an epoch that has passed": {
-			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.ExpectedEpoch = new(int64(6)) }), stream: streamAt(nil), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.ExpectedEpoch = new(int64(6)) }), stream: streamAt(nil), target: readyNode("node-b"),
 			want: TransferFail, wantReason: v1alpha1.ReasonEpochMismatch, wantMessage: "epoch 7"},
 		"an accepted transfer waits for its source": {
-			transfer: transferTo("node-b", nil), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b", 10), used: 10,
+			transfer: transferTo("node-b", nil), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b"), used: 10,
 			want: TransferWait, wantReason: v1alpha1.ReasonAccepted, wantMessage: "node node-a closes the stream"},
 		"an accepted transfer whose preconditions no longer hold goes on": {
-			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.ExpectedEpoch = new(int64(6)) }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.ExpectedEpoch = new(int64(6)) }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b"),
 			want: TransferWait, wantReason: v1alpha1.ReasonAccepted, wantMessage: "closes"},
 		"an accepted transfer that is cancelled is withdrawn": {
-			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.Cancel = true }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.Cancel = true }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b"),
 			want: TransferWithdraw, wantReason: v1alpha1.ReasonCancelled, wantMessage: "cancelled"},
 		"and ends as cancelled": {
-			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.Cancel = true }), stream: streamAt(nil), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.Cancel = true }), stream: streamAt(nil), target: readyNode("node-b"),
 			want: TransferCancel, wantReason: v1alpha1.ReasonCancelled, wantMessage: "before it was committed"},
 		"an accepted transfer whose target went away is withdrawn": {
 			transfer: transferTo("node-b", nil), stream: streamAt(pendingTo("node-b")), target: notReadyNode("node-b"),
 			want: TransferWithdraw, wantReason: v1alpha1.ReasonTargetUnavailable, wantMessage: "not ready"},
 		"an accepted transfer whose deadline is over is withdrawn": {
-			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.DeadlineSeconds = new(int32(30)) }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.DeadlineSeconds = new(int32(30)) }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b"),
 			want: TransferWithdraw, wantReason: v1alpha1.ReasonDeadlineExceeded, wantMessage: "within 30 s"},
 		"one second before its deadline it is not": {
-			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.DeadlineSeconds = new(int32(31)) }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b", 10),
+			transfer: transferTo("node-b", func(t *v1alpha1.StreamTransfer) { t.Spec.DeadlineSeconds = new(int32(31)) }), stream: streamAt(pendingTo("node-b")), target: readyNode("node-b"),
 			want: TransferWait, wantReason: v1alpha1.ReasonAccepted, wantMessage: "closes"},
 		"a committed transfer waits for its target": {
 			transfer: transferTo("node-b", nil), stream: streamAt(completed(v1alpha1.StreamOpening)),
@@ -151,7 +151,7 @@ func TestAFinishedTransferIsLeftAlone(t *testing.T) {
 			t.Errorf("%s did not make the transfer terminal", action)
 		}
 		for name, stream := range map[string]*v1alpha1.Stream{"no stream": nil, "pending": streamAt(pendingTo("node-b")), "completed": streamAt(completed(v1alpha1.StreamOpen)), "elsewhere": streamAt(nil)} {
-			view := TransferView{View: admission.View{Transfer: transfer, Stream: stream, Target: readyNode("node-b", 10)}, LastSettled: true, Now: moment}
+			view := TransferView{View: admission.View{Transfer: transfer, Stream: stream, Target: readyNode("node-b")}, LastSettled: true, Now: moment}
 			if got := DecideTransfer(view); got.Action != TransferFinished {
 				t.Errorf("after %s, %s: %s", action, name, got.Action)
 			}

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -137,8 +138,6 @@ func (p *leavePlan) block(source string, blocker Blocker) {
 
 func clone(counts map[string]int) map[string]int {
 	copied := make(map[string]int, len(counts))
-	for key, count := range counts {
-		copied[key] = count
-	}
+	maps.Copy(copied, counts)
 	return copied
 }

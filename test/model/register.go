@@ -61,11 +61,15 @@ func (r register) stream() *v1alpha1.Stream {
 	stream.Name, stream.UID = "s", "s"
 	if r.pending != 0 {
 		t := transfers[r.pending]
-		stream.Status.PendingTransfer = &v1alpha1.PendingTransfer{Name: t.name, UID: types.UID(t.name), Source: nodeNames[r.node], Target: nodeNames[t.target], Force: t.force}
+		stream.Status.PendingTransfer = &v1alpha1.PendingTransfer{
+			Name: t.name, UID: types.UID(t.name), Source: nodeNames[r.node], Target: nodeNames[t.target], Force: t.force,
+		}
 	}
 	if r.last != 0 {
 		t := transfers[r.last]
-		stream.Status.LastTransfer = &v1alpha1.LastTransfer{Name: t.name, UID: types.UID(t.name), Target: nodeNames[t.target], Source: "x", ClosedEpoch: int64(r.closed), Forced: r.forced}
+		stream.Status.LastTransfer = &v1alpha1.LastTransfer{
+			Name: t.name, UID: types.UID(t.name), Target: nodeNames[t.target], Source: "x", ClosedEpoch: int64(r.closed), Forced: r.forced,
+		}
 	}
 	return stream
 }
@@ -84,7 +88,7 @@ func registerOf(status *v1alpha1.StreamStatus) register {
 func indexOf[T comparable](all []T, one T) int8 {
 	for i, other := range all {
 		if other == one {
-			return int8(i) //nolint:gosec // small
+			return int8(i)
 		}
 	}
 	panic(fmt.Sprintf("%v is not in %v", one, all))
@@ -93,7 +97,7 @@ func indexOf[T comparable](all []T, one T) int8 {
 func transferNamed(name string) int8 {
 	for i, t := range transfers {
 		if t.name == name && i > 0 {
-			return int8(i) //nolint:gosec // small
+			return int8(i)
 		}
 	}
 	panic("no transfer " + name)
@@ -129,7 +133,7 @@ type operation struct {
 
 // newArbiter reads the rules from the CRD that is installed.
 func newArbiter(crdPath string) (*arbiter, error) {
-	content, err := os.ReadFile(crdPath) //nolint:gosec // the caller's
+	content, err := os.ReadFile(crdPath)
 	if err != nil {
 		return nil, fmt.Errorf("reading the CRD: %w", err)
 	}
@@ -138,7 +142,8 @@ func newArbiter(crdPath string) (*arbiter, error) {
 		return nil, fmt.Errorf("decoding the CRD: %w", err)
 	}
 	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(external.Spec.Versions[0].Schema.OpenAPIV3Schema, internal, nil); err != nil {
+	schema := external.Spec.Versions[0].Schema.OpenAPIV3Schema
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal, nil); err != nil {
 		return nil, fmt.Errorf("converting the schema: %w", err)
 	}
 	structural, err := structuralschema.NewStructural(internal)

@@ -150,7 +150,9 @@ func (k *walker) managerSteps(w *world) {
 	}
 	if p := m.view.pending; p != 0 && (w.objects[p].presence == deleted || w.objects[p].outcome != undecided) {
 		next := *w
-		k.propose(&next, m.view, "Withdraw", 0, 0, say("manager withdraws %s, which is deleted or ended", transfers[p].name), func(r register) { next.manager.view = r })
+		k.propose(&next, m.view, "Withdraw", 0, 0, say("manager withdraws %s, which is deleted or ended", transfers[p].name), func(r register) {
+			next.manager.view = r
+		})
 	}
 	for i := int8(1); i <= transferCount; i++ {
 		if m.objects[i].presence == present {

@@ -85,7 +85,7 @@ func restless(states []world, from, to []int32) int32 {
 	for i := range states {
 		if states[i].atRest() {
 			reaches[i] = true
-			queue = append(queue, int32(i)) //nolint:gosec // as above
+			queue = append(queue, int32(i))
 		}
 	}
 	for len(queue) > 0 {
@@ -100,7 +100,7 @@ func restless(states []world, from, to []int32) int32 {
 	}
 	for i := range reaches {
 		if !reaches[i] {
-			return int32(i) //nolint:gosec // as above
+			return int32(i)
 		}
 	}
 	return -1

@@ -18,6 +18,7 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/internal/handoff"
 )
 
 // Mover keeps transfers going.
@@ -102,7 +103,7 @@ func (m *Mover) transferOne(ctx context.Context, random *rand.Rand) error {
 		m.count("refused at admission")
 		return nil
 	case err != nil:
-		return nil
+		return nil //nolint:nilerr // an API server that is away is waited for
 	}
 	ended, err := m.await(ctx, transfer)
 	if err != nil {
@@ -156,7 +157,7 @@ func (m *Mover) await(ctx context.Context, transfer *v1alpha1.StreamTransfer) (*
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil, nil
-		case err == nil && (condition.IsTrue(current.Status.Conditions, v1alpha1.ConditionReady) || condition.IsTrue(current.Status.Conditions, v1alpha1.ConditionStalled)):
+		case err == nil && handoff.Terminal(current):
 			return current, nil
 		}
 		select {
