@@ -74,7 +74,7 @@ conformance: ## Demand the protocol's conformance suite of a node, of the gatewa
 	go run ./test/conformance
 
 .PHONY: ride
-ride: ## Let the TypeScript, Python, Rust and Go clients and curl ride through transfers and restarts. Needs node, python3 and cargo.
+ride: ## Let the TypeScript, Python, Rust and Go clients and curl ride through transfers, cordons and restarts. Needs node, python3 and cargo.
 	go run ./test/ride
 
 .PHONY: bench

@@ -19,7 +19,9 @@ const (
 	namespace = "default"
 	// leaveTimeout bounds how long a stream may stay on a cordoned node.
 	leaveTimeout = 30 * time.Second
-	lookEvery    = 20 * time.Millisecond
+	// scheduleTimeout bounds how long a node may take until it takes streams again.
+	scheduleTimeout = 30 * time.Second
+	lookEvery       = 20 * time.Millisecond
 )
 
 var nodes = []string{"node-a", "node-b", "node-c"}
@@ -47,7 +49,7 @@ func (p *place) disturbances(transfers, cordons int) []disturbance {
 	return []disturbance{
 		{"transfers", transfers, func(ctx context.Context, _ int) error { return p.transfer(ctx) }},
 		{"cordons", cordons, func(ctx context.Context, _ int) error { return p.cordon(ctx) }},
-		{"restarts of a node", len(nodes), func(ctx context.Context, i int) error { return p.started.Nodes[nodes[i]].Restart(ctx) }},
+		{"restarts of a node", len(nodes), func(ctx context.Context, i int) error { return p.restart(ctx, nodes[i]) }},
 	}
 }
 
@@ -76,6 +78,15 @@ func (p *place) transfer(ctx context.Context) error {
 	return nil
 }
 
+// restart restarts a node as a rolling update does: the next one follows once this one takes streams again.
+func (p *place) restart(ctx context.Context, node string) error {
+	if err := p.started.Nodes[node].Restart(ctx); err != nil {
+		return fmt.Errorf("restarting %s: %w", node, err)
+	}
+	_, err := p.cluster.Kubectl(ctx, "wait", "--for=condition=Schedulable", "streamnode/"+node, "--timeout="+scheduleTimeout.String())
+	return err
+}
+
 // cordon cordons the Kubernetes Node of the stream's owner, waits until the stream is on another node, and uncordons it.
 func (p *place) cordon(ctx context.Context) (err error) {
 	owner, err := p.owner(ctx)
@@ -99,13 +110,13 @@ func (p *place) awaitLeave(ctx context.Context, from string) error {
 	defer tick.Stop()
 	for {
 		owner, err := p.owner(ctx)
-		if err == nil && owner != from {
-			return nil
+		if err != nil || owner != from {
+			return err
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for stream %s to leave the cordoned node %s: %w: it is on %q, %v", p.stream.Name, from, ctx.Err(), owner, err)
+			return fmt.Errorf("waiting for stream %s to leave the cordoned node %s: %w", p.stream.Name, from, ctx.Err())
 		}
 	}
 }

@@ -4,7 +4,7 @@
 //
 //	go run ./test/ride                            # every client
 //	go run ./test/ride -clients curl,python       # some of them
-//	go run ./test/ride -cordons 5                 # with cordons, too
+//	go run ./test/ride -transfers 500             # for longer
 //
 // Each client is a small program in a folder of its own. It is given the URL of a stream that does not exist yet, makes it
 // (application/json), and runs writers and readers on it at the same time: "producer" (with producer identity) and "plain"

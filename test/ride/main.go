@@ -41,7 +41,7 @@ func main() {
 	flag.StringVar(&o.clients, "clients", "", "which clients ride, by name with commas between; empty: all")
 	flag.StringVar(&o.folder, "folder", "", "folder for the cluster's data and logs, which stays; empty: a temporary one")
 	flag.IntVar(&o.transfers, "transfers", 50, "how many transfers a ride goes through")
-	flag.IntVar(&o.cordons, "cordons", 0, "how many cordons a ride goes through")
+	flag.IntVar(&o.cordons, "cordons", 5, "how many cordons a ride goes through")
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "seed of the choice of targets") //nolint:gosec // printed, to be given again
 	flag.StringVar(&o.nodeArgs, "node-args", "", "more arguments of the nodes, with spaces between")
 	flag.Parse()
@@ -93,7 +93,7 @@ func choose(all []program, names string) ([]program, error) {
 		return all, nil
 	}
 	var chosen []program
-	for _, name := range strings.Split(names, ",") {
+	for name := range strings.SplitSeq(names, ",") {
 		at := slices.IndexFunc(all, func(p program) bool { return p.name == name })
 		if at < 0 {
 			return nil, fmt.Errorf("there is no client %q", name)

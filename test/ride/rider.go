@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"sync"
@@ -126,13 +127,7 @@ func (r *rider) take(line []byte) {
 func (r *rider) told() (account, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	told := account{wrote: map[string]int{}, read: map[string][]record{}, faults: r.account.faults}
-	for by, count := range r.account.wrote {
-		told.wrote[by] = count
-	}
-	for by, records := range r.account.read {
-		told.read[by] = records
-	}
+	told := account{wrote: maps.Clone(r.account.wrote), read: maps.Clone(r.account.read), faults: r.account.faults}
 	return told, r.moved
 }
 

@@ -64,7 +64,9 @@ type ride struct {
 func (r *ride) say(e event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_ = r.out.Encode(e) // nobody is left to be told
+	if err := r.out.Encode(e); err != nil {
+		fmt.Fprintln(os.Stderr, "printing an event:", err)
+	}
 }
 
 func (r *ride) fail(by string, err error) { r.say(event{Event: "error", By: by, Text: err.Error()}) }
