@@ -46,6 +46,19 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 })
 
+// A spec before may have kept the API server away for so long that the manager has lost its lock and was started again.
+var _ = BeforeEach(func(ctx SpecContext) {
+	Expect(cluster.AwaitReady(ctx)).To(Succeed())
+})
+
+// Nodes and gateways never end by themselves, whatever a spec does to the others.
+var _ = AfterEach(func() {
+	Expect(streamshift.Gateway.Restarts()).To(BeZero(), "the gateway ended by itself")
+	for name, node := range streamshift.Nodes {
+		Expect(node.Restarts()).To(BeZero(), "%s ended by itself", name)
+	}
+})
+
 var _ = JustAfterEach(func() {
 	if !CurrentSpecReport().Failed() {
 		return
@@ -61,21 +74,27 @@ var _ = JustAfterEach(func() {
 	}
 })
 
-// newStream makes a stream and returns it once a node serves it. It is deleted at the end of the spec.
+// newStream makes a stream on a node that the manager chooses; see createStream.
 func newStream(ctx context.Context, name string) *v1alpha1.Stream {
 	GinkgoHelper()
 	stream := &v1alpha1.Stream{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       v1alpha1.StreamSpec{ContentType: "application/json"},
 	}
+	createStream(ctx, stream)
+	return stream
+}
+
+// createStream makes the stream and waits until a node serves it. It is deleted at the end of the spec.
+func createStream(ctx context.Context, stream *v1alpha1.Stream) {
+	GinkgoHelper()
 	Expect(cluster.Client().Create(ctx, stream)).To(Succeed())
-	DeferCleanup(func(cleanup SpecContext) {
-		Expect(cluster.Client().Delete(cleanup, stream)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(cluster.Client().Delete(ctx, stream)).To(Succeed())
 	})
-	_, err := cluster.Kubectl(ctx, "wait", "--for=condition=Ready", "stream/"+name, "--timeout="+patience.String())
+	_, err := cluster.Kubectl(ctx, "wait", "--for=condition=Ready", "stream/"+stream.Name, "--timeout="+patience.String())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(cluster.Client().Get(ctx, client.ObjectKeyFromObject(stream), stream)).To(Succeed())
-	return stream
 }
 
 // newTransfer asks for a transfer and returns its key.
@@ -125,6 +144,17 @@ func awaitTransfer(ctx context.Context, run *load.Run, key client.ObjectKey) tim
 	line, err := timeline.Await(ctx, cluster.Client(), run, key)
 	Expect(err).NotTo(HaveOccurred())
 	return line
+}
+
+// awaitAccepted waits until the stream's register holds the transfer, or held it.
+func awaitAccepted(ctx context.Context, stream string, key client.ObjectKey) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega, ctx context.Context) {
+		var current v1alpha1.Stream
+		g.Expect(cluster.Client().Get(ctx, client.ObjectKey{Namespace: namespace, Name: stream}, &current)).To(Succeed())
+		pending, last := current.Status.PendingTransfer, current.Status.LastTransfer
+		g.Expect(pending != nil && pending.Name == key.Name || last != nil && last.Name == key.Name).To(BeTrue(), "%+v", current.Status)
+	}).WithTimeout(patience).WithPolling(time.Millisecond).Should(Succeed())
 }
 
 // awaitSuccess waits for the end of a transfer, whether or not all its steps were timed: those of a process that ended are not.

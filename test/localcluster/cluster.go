@@ -158,13 +158,29 @@ func (c *Cluster) Processes() []*Process {
 	return slices.Clone(c.processes)
 }
 
+// AwaitReady waits until every process that was started, and not stopped or killed since, is ready: those that ended by
+// themselves are back.
+func (c *Cluster) AwaitReady(ctx context.Context) error {
+	for _, process := range c.Processes() {
+		if !process.expected() {
+			continue
+		}
+		err := poll(ctx, process.name+" to be ready", startTimeout, func(ctx context.Context) error { return probe(ctx, process.readyURL) })
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, process.tail())
+		}
+	}
+	return nil
+}
+
 // program is a process to be started: arguments is asked for them again, with fresh ports, when a port was taken.
 type program struct {
 	name string
 	path string
 	env  []string
-	// resignals as in Process.
+	// resignals and keeper as in Process.
 	resignals bool
+	keeper    keeper
 	// arguments returns the arguments, the URL that answers 200 once the process is ready, and the addresses it will have.
 	arguments func() (invocation, error)
 }
@@ -188,6 +204,7 @@ func (c *Cluster) startProgram(ctx context.Context, program program) (*Process, 
 			path:      program.path,
 			env:       program.env,
 			resignals: program.resignals,
+			keeper:    program.keeper,
 			args:      invocation.args,
 			readyURL:  invocation.readyURL,
 			addresses: invocation.addresses,

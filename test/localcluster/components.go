@@ -159,7 +159,8 @@ func (c *Cluster) startComponent(
 		return nil, err
 	}
 	c.progress("Starting %s", name)
-	return c.startProgram(ctx, program{name: name, path: filepath.Join(root, "bin", command), arguments: func() (invocation, error) {
+	path := filepath.Join(root, "bin", command)
+	return c.startProgram(ctx, program{name: name, path: path, keeper: keptByCluster, arguments: func() (invocation, error) {
 		addresses := map[string]string{}
 		for _, purpose := range purposes {
 			address, err := c.ports.takeAddress()

@@ -18,7 +18,7 @@ const (
 	portAttempts = 1000
 )
 
-// ports are the ports that one cluster holds. Each is held by a lock on a file that all clusters of this machine share, so
+// ports are the ports that one cluster holds. Each is held by a lock on a file that all clusters of this user share, so
 // that no two of them are given the same one; the lock ends with the process, whatever ends it.
 type ports struct {
 	locks []*os.File
@@ -26,7 +26,7 @@ type ports struct {
 
 // take returns a port on 127.0.0.1 that nothing listens on and that no other cluster holds.
 func (p *ports) take() (int, error) {
-	folder := filepath.Join(os.TempDir(), "streamshift-ports")
+	folder := filepath.Join(os.TempDir(), fmt.Sprintf("streamshift-ports-%d", os.Getuid()))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return 0, fmt.Errorf("making the folder of port locks: %w", err)
 	}

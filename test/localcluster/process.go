@@ -2,14 +2,10 @@ package localcluster
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,6 +19,8 @@ const (
 	stopTimeout = 40 * time.Second
 	// probeTimeout bounds one question to a health endpoint.
 	probeTimeout = 2 * time.Second
+	// restartPause is how long a process that ended by itself stays away, as a kubelet's first back-off.
+	restartPause = time.Second
 	// logTail is how much of a log an error message carries, in bytes.
 	logTail = 2000
 )
@@ -31,7 +29,8 @@ const (
 var errPortTaken = errors.New("port is taken")
 
 // Process is one program of the cluster. It may be ended and started again any number of times under the same arguments; its
-// log goes on in the same file. Methods may be called from several goroutines.
+// log goes on in the same file. A component of Streamshift that ends by itself, such as a manager that has lost its leader's lock,
+// is started again, as a kubelet would; one that Stop or Kill ended stays away. Methods may be called from several goroutines.
 type Process struct {
 	name    string
 	path    string
@@ -42,12 +41,24 @@ type Process struct {
 	readyURL string
 	// resignals is set for a program that cleans up on SIGTERM and then sends itself the signal again, as etcd does.
 	resignals bool
+	// keeper says who starts the process again when it ends by itself.
+	keeper keeper
 	// addresses that others reach it by; see the Start functions of the components.
 	addresses map[string]string
 
-	mu  sync.Mutex
-	run *run
+	mu       sync.Mutex
+	run      *run
+	wanted   bool // it shall run: it has been ready, and neither Stop nor Kill has been called since
+	restarts int
 }
+
+// keeper says who starts a process again that has ended by itself.
+type keeper int
+
+const (
+	keptByNobody keeper = iota
+	keptByCluster
+)
 
 // run is one life of a process.
 type run struct {
@@ -93,21 +104,77 @@ func (p *Process) Ended() <-chan struct{} {
 	return ended
 }
 
+// Restarts counts how often the process ended by itself and was started again.
+func (p *Process) Restarts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.restarts
+}
+
 // Start starts the process and waits until it is ready. A process that does not become ready is killed.
 func (p *Process) Start(ctx context.Context) error {
+	if p.Alive() {
+		return fmt.Errorf("starting %s: it runs already", p.name)
+	}
 	if err := p.launch(); err != nil {
 		return err
 	}
 	if err := p.awaitReady(ctx); err != nil {
 		return errors.Join(err, p.Kill())
 	}
+	switch p.keeper {
+	case keptByNobody:
+	case keptByCluster:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.wanted = true
+		go p.keep(p.run)
+	}
 	return nil
+}
+
+// keep starts the process again whenever it ends, until it is not wanted any more.
+func (p *Process) keep(life *run) {
+	for {
+		<-life.ended
+		timer := time.NewTimer(restartPause)
+		<-timer.C
+		p.mu.Lock()
+		if !p.wanted || p.run != life {
+			p.mu.Unlock()
+			return
+		}
+		p.restarts++
+		if err := p.launchLocked(); err != nil {
+			p.wanted = false
+			p.mu.Unlock()
+			return
+		}
+		life = p.run
+		p.mu.Unlock()
+	}
+}
+
+// expected tells whether the process runs or is about to be started again.
+func (p *Process) expected() bool {
+	p.mu.Lock()
+	wanted := p.wanted
+	p.mu.Unlock()
+	return wanted || p.Alive()
+}
+
+// leave ends that the process is wanted, and returns its current life; nil where there is none to end.
+func (p *Process) leave() *run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted = false
+	return p.run
 }
 
 // Stop asks the process to end (SIGTERM) and waits for it. One that does not end in time is killed, which is an error, as is an
 // exit code other than 0.
 func (p *Process) Stop() error {
-	current := p.current()
+	current := p.leave()
 	if current == nil || !p.Alive() {
 		return nil
 	}
@@ -132,7 +199,7 @@ func (p *Process) Stop() error {
 
 // Kill ends the process at once (SIGKILL) and waits until it has ended.
 func (p *Process) Kill() error {
-	current := p.current()
+	current := p.leave()
 	if current == nil {
 		return nil
 	}
@@ -173,9 +240,13 @@ func (p *Process) current() *run {
 }
 
 func (p *Process) launch() error {
-	if p.Alive() {
-		return fmt.Errorf("starting %s: it runs already", p.name)
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.launchLocked()
+}
+
+// launchLocked begins a new life. The caller holds the lock.
+func (p *Process) launchLocked() error {
 	log, err := os.OpenFile(p.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("opening the log of %s: %w", p.name, err)
@@ -192,8 +263,6 @@ func (p *Process) launch() error {
 		life.result = command.Wait()
 		close(life.ended)
 	}()
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.run = life
 	return nil
 }
@@ -208,84 +277,4 @@ func (p *Process) signal(signal os.Signal) error {
 		return fmt.Errorf("sending %v to %s: %w", signal, p.name, err)
 	}
 	return nil
-}
-
-// awaitReady waits until the process answers 200, has ended, or the time is over.
-func (p *Process) awaitReady(ctx context.Context) error {
-	client := http.Client{
-		Timeout: probeTimeout,
-		Transport: &http.Transport{
-			DisableKeepAlives: true,
-			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the question carries nothing and its answer decides nothing
-		},
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ended := p.Ended()
-	go func() {
-		select {
-		case <-ended:
-			cancel() // there is nothing to wait for any more
-		case <-ctx.Done():
-		}
-	}()
-	err := poll(ctx, p.name+" to be ready", startTimeout, func(ctx context.Context) error { return probe(ctx, &client, p.readyURL) })
-	if err == nil {
-		return nil
-	}
-	if !p.Alive() {
-		err = fmt.Errorf("it ended: %w", p.endReason())
-		if strings.Contains(p.tail(), "address already in use") {
-			err = fmt.Errorf("%w: %w", errPortTaken, err)
-		}
-	}
-	return fmt.Errorf("starting %s: %w\n%s", p.name, err, p.tail())
-}
-
-func (p *Process) endReason() error {
-	if result := p.current().result; result != nil {
-		return result
-	}
-	return errors.New("exit status 0")
-}
-
-func endedBySIGTERM(result error) bool {
-	var exit *exec.ExitError
-	if !errors.As(result, &exit) {
-		return false
-	}
-	status, ok := exit.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled() && status.Signal() == syscall.SIGTERM
-}
-
-func probe(ctx context.Context, client *http.Client, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return fmt.Errorf("asking %s: %w", url, err)
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("asking: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, logTail))
-	if err != nil {
-		return fmt.Errorf("reading the answer of %s: %w", url, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s: %s", url, response.Status, strings.TrimSpace(string(body)))
-	}
-	return nil
-}
-
-// tail is the end of the log, for error messages.
-func (p *Process) tail() string {
-	content, err := p.Log()
-	if err != nil {
-		return err.Error()
-	}
-	if len(content) > logTail {
-		content = "..." + content[len(content)-logTail:]
-	}
-	return "the end of its log:\n" + content
 }

@@ -133,6 +133,40 @@ func TestProcessLives(t *testing.T) {
 	}
 }
 
+func TestAComponentThatEndsByItselfIsStartedAgain(t *testing.T) {
+	process := newServer(t)
+	process.keeper = keptByCluster
+	if err := process.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first := process.PID()
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil { // not by Kill: as if it had crashed
+		t.Fatal(err)
+	}
+	err := poll(t.Context(), "another life", 10*time.Second, func(context.Context) error {
+		if process.Restarts() != 1 || process.PID() == first {
+			return fmt.Errorf("it was started again %d times", process.Restarts())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// Twice the pause: long enough for a restart that must not come.
+	err = poll(t.Context(), "a restart after Kill", 2*restartPause, func(context.Context) error {
+		if process.Restarts() == 1 {
+			return errors.New("there was none")
+		}
+		return nil
+	})
+	if err == nil || process.Alive() {
+		t.Error("a process that was killed on purpose is started again")
+	}
+}
+
 func TestStartTellsWhyAProcessEnded(t *testing.T) {
 	process := newServer(t)
 	process.path = "/bin/sh"
