@@ -4,13 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,15 +27,15 @@ const writesAtOnce = 16
 
 // act makes and cancels the transfers of one pass.
 func (r *Reconciler) act(ctx context.Context, d decision) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(writesAtOnce)
-	for i := range d.moves {
-		group.Go(func() error { return r.makeTransfer(ctx, &d.moves[i]) })
-	}
-	for i := range d.cancel {
-		group.Go(func() error { return r.cancelTransfer(ctx, &d.cancel[i]) })
-	}
-	return group.Wait() //nolint:wrapcheck // each says what it was doing
+	errs := make([]error, len(d.moves)+len(d.cancel))
+	workqueue.ParallelizeUntil(ctx, writesAtOnce, len(errs), func(i int) {
+		if i < len(d.moves) {
+			errs[i] = r.makeTransfer(ctx, &d.moves[i])
+			return
+		}
+		errs[i] = r.cancelTransfer(ctx, &d.cancel[i-len(d.moves)])
+	})
+	return errors.Join(errs...)
 }
 
 // makeTransfer makes the transfer. Its name follows from the stream and its epoch, so that a second manager, or a second

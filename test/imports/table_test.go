@@ -44,7 +44,7 @@ var table = []rule{
 	// What decides.
 	{packages: condition, purity: pure, may: []string{api, apimachinery}},
 	{packages: liveness, purity: pure, may: nil},
-	{packages: placement, purity: pure, may: nil},
+	{packages: placement, purity: pure, may: []string{api}},
 	{packages: admission, purity: pure, may: []string{api, apimachinery, condition}},
 	{packages: handoff, purity: pure, may: []string{api, apimachinery, condition, admission}},
 
