@@ -87,27 +87,39 @@ func TestS3LetsOneCreatorWin(t *testing.T) {
 	if err := store.Probe(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	const writers, rounds = 8, 300
-	for round := range rounds {
-		key := fmt.Sprintf("race/%d", round)
-		var all sync.WaitGroup
-		errs := make([]error, writers)
-		for i := range writers {
-			all.Go(func() { errs[i] = s.Create(t.Context(), key, fmt.Appendf(nil, "writer %d", i)) })
+	for round := range 300 {
+		race(t, s, fmt.Sprintf("race/%d", round), 8, 10)
+	}
+	for round := range 5 { // larger than what one request of the driver carries
+		race(t, s, fmt.Sprintf("large/%d", round), 3, 20<<20)
+	}
+}
+
+// race has writers create one object of a size at once, and demands that one wins and is kept.
+func race(t *testing.T, s store.Store, key string, writers, size int) {
+	t.Helper()
+	var all sync.WaitGroup
+	errs := make([]error, writers)
+	data := func(i int) []byte { return bytes.Repeat([]byte{'a' + byte(i)}, size) } // #nosec G115 -- a few writers
+	for i := range writers {
+		all.Go(func() { errs[i] = s.Create(t.Context(), key, data(i)) })
+	}
+	all.Wait()
+	winner, winners := 0, 0
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			winner = i
+			winners++
+		case !errors.Is(err, store.ErrExists):
+			t.Logf("%s: %v", key, err) // an unknown outcome is allowed, two winners are not
 		}
-		all.Wait()
-		winners := 0
-		for _, err := range errs {
-			switch {
-			case err == nil:
-				winners++
-			case !errors.Is(err, store.ErrExists):
-				t.Logf("round %d: %v", round, err) // an unknown outcome is allowed, two winners are not
-			}
-		}
-		if winners != 1 {
-			t.Errorf("round %d has %d winners", round, winners)
-		}
+	}
+	if winners != 1 {
+		t.Fatalf("%s has %d winners", key, winners)
+	}
+	if got, err := s.Get(t.Context(), key); err != nil || !bytes.Equal(got, data(winner)) {
+		t.Errorf("%s does not hold what its winner wrote: %d bytes, %v", key, len(got), err)
 	}
 }
 

@@ -15,10 +15,6 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// singlePut is the size up to which an object is uploaded by one request. It is above every object that the engine
-// writes: one request is created if absent or not at all, and costs one round trip.
-const singlePut = 64 << 20
-
 // bucket is a store of the cloud, or in memory.
 type bucket struct {
 	blobs *blob.Bucket
@@ -44,9 +40,9 @@ func (b *bucket) Create(ctx context.Context, key string, data []byte) error {
 	if err := checkKey(key); err != nil {
 		return fmt.Errorf("creating %s: %w", key, err)
 	}
+	// A large object goes up in parts; then it is the request that completes it which is conditional.
 	err := b.blobs.WriteAll(ctx, key, data, &blob.WriterOptions{
 		IfNotExist: true,
-		BufferSize: max(singlePut, len(data)),
 		// Without a type the driver would look into the data for one.
 		ContentType: "application/octet-stream",
 	})

@@ -1,0 +1,67 @@
+// Command streamlog looks into the objects of a stream without opening it: verify checks them, dump prints the messages.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/streamshift/streamshift/internal/engine"
+	"github.com/streamshift/streamshift/internal/engine/store"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command(os.Stdout).ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		os.Exit(1) // cobra has printed it
+	}
+}
+
+func command(out io.Writer) *cobra.Command {
+	var url string
+	root := &cobra.Command{
+		Use:           "streamlog",
+		Short:         "Look into the objects of a stream without opening it",
+		SilenceUsage:  true,
+		SilenceErrors: false,
+	}
+	root.PersistentFlags().StringVar(&url, "store", "", "the object store: file:///folder, s3://bucket, gs://bucket or azblob://container")
+	if err := root.MarkPersistentFlagRequired("store"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	inspect := func(cmd *cobra.Command, stream string, visit func(engine.Offset, []byte) error) (engine.Report, error) {
+		s, err := store.Open(cmd.Context(), url)
+		if err != nil {
+			return engine.Report{}, err
+		}
+		return engine.Inspect(cmd.Context(), s, stream, visit)
+	}
+	root.AddCommand(&cobra.Command{
+		Use: "verify STREAM", Args: cobra.ExactArgs(1), Short: "Check every object that the stream consists of; print what was found as JSON",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			report, err := inspect(cmd, args[0], nil)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(out).Encode(report)
+		},
+	}, &cobra.Command{
+		Use: "dump STREAM", Args: cobra.ExactArgs(1), Short: "Print each message with its position, as a quoted string a line",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := inspect(cmd, args[0], func(at engine.Offset, m []byte) error {
+				_, err := fmt.Fprintf(out, "%d %q\n", at, m)
+				return err
+			})
+			return err
+		},
+	})
+	return root
+}
