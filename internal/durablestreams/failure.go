@@ -18,10 +18,9 @@ func (h *Handler) refuseAppend(w http.ResponseWriter, r *http.Request, s Stream,
 	}
 	p := refusal(err)
 	if p == nil {
-		if r.Context().Err() != nil {
-			return nil //nolint:nilerr // nobody is left to be told
-		}
-		if !errors.Is(err, engine.ErrOutcomeUnknown) && !errors.Is(err, context.DeadlineExceeded) {
+		// It is answered even where the request's context ended: without an answer the server would say 200, and a
+		// client that is still there would take the append for stored.
+		if r.Context().Err() == nil && !errors.Is(err, engine.ErrOutcomeUnknown) && !errors.Is(err, context.DeadlineExceeded) {
 			h.log.Error(err, "Appending failed with an unknown outcome", "stream", s.ID)
 		}
 		p = &Problem{Type: ProblemOutcomeUnknown, Status: http.StatusServiceUnavailable,
@@ -88,10 +87,10 @@ func (h *Handler) refuseRead(w http.ResponseWriter, r *http.Request, s Stream, e
 	case errors.Is(err, engine.ErrBeyondTail):
 		p = &Problem{Type: ProblemOffsetBeyondTail, Status: http.StatusBadRequest,
 			Detail: "The offset is beyond the end of the stream: this stream never handed it out."}
-	case r.Context().Err() != nil:
-		return nil //nolint:nilerr // nobody is left to be told
 	default:
-		h.readFailed(s, err)
+		if r.Context().Err() == nil {
+			h.readFailed(s, err)
+		}
 		unavailable := &Problem{Type: ProblemUnavailable, Status: http.StatusServiceUnavailable,
 			Detail: "The object store did not answer; the read may be repeated."}
 		p = unavailable.retryAfter(1)

@@ -186,3 +186,16 @@ func decode(t *testing.T, text string) map[string]any {
 	}
 	return v
 }
+
+// TestAnAppendWhoseServerEndsIsNotAnsweredAsStored: where nothing is written, net/http says 200.
+func TestAnAppendWhoseServerEndsIsNotAnsweredAsStored(t *testing.T) {
+	log := newFaultyLog(time.Now)
+	log.appendErr = context.Canceled
+	r := request(t, http.MethodPost, "", header("Content-Type", textType), "data")
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	w := serve(t, newHandler(t), Stream{ID: "a", Settings: text, Log: log}, r.WithContext(ctx))
+	if w.Code != http.StatusServiceUnavailable || problemOf(t, w) != ProblemOutcomeUnknown {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
