@@ -144,6 +144,9 @@ func (s *faultyStore) do(c call, apply func() error) error {
 		_ = apply()
 		return fmt.Errorf("%w: %v", errFault, f)
 	case faultLate:
+		if c.kind != callCreate && c.kind != callDelete {
+			return fmt.Errorf("%w: %v", errFault, f) // nobody would take what is read late
+		}
 		s.mu.Lock()
 		s.late = append(s.late, func() { _ = apply() })
 		s.mu.Unlock()

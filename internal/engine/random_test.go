@@ -70,9 +70,9 @@ func (w *world) fail(format string, args ...any) {
 
 // view returns a store for one session, with faults of its own.
 func (w *world) view() *faultyStore {
-	rng := rand.New(rand.NewPCG(w.rng.Uint64(), 0))
+	rng, faults := rand.New(rand.NewPCG(w.rng.Uint64(), 0)), w.faults
 	v := &faultyStore{Store: w.store, plan: func(int, call) fault {
-		if rng.IntN(1000) >= w.faults {
+		if rng.IntN(1000) >= faults {
 			return faultNone
 		}
 		return []fault{faultRefused, faultAnswerLost, faultLate, faultCrash, faultCrashAfter}[rng.IntN(5)]
