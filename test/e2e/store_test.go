@@ -1,0 +1,38 @@
+package e2e
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/test/localcluster"
+)
+
+var _ = Describe("A node whose object store does not answer", func() {
+	It("says so, and takes no streams", func(ctx SpecContext) {
+		const name = "node-without-store"
+		node, err := cluster.StartNode(ctx, localcluster.NodeOptions{
+			Name: name, Slots: 10, Store: "s3://nowhere?region=none&anonymous=true&use_path_style=true&endpoint=http://127.0.0.1:1",
+		})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(node.Stop()).To(Succeed())
+			Expect(cluster.Client().Delete(ctx, getNode(ctx, name))).To(Succeed())
+		})
+		var ready metav1.Condition
+		Eventually(ctx, func() string {
+			ready, _ = condition.Get(getNode(ctx, name).Status.Conditions, v1alpha1.ConditionReady)
+			return ready.Reason
+		}).WithTimeout(patience).WithPolling(50 * time.Millisecond).Should(Equal(v1alpha1.ReasonStoreUnreachable))
+		Expect(ready.Status).To(Equal(metav1.ConditionFalse))
+		Expect(ready.Message).To(ContainSubstring("cannot use the object store"))
+
+		stream := newStream(ctx, "not-without-store")
+		err = cluster.Apply(ctx, transferManifest("not-without-store", namespace, stream.Name, name, ""))
+		Expect(err).To(MatchError(ContainSubstring("is not ready")))
+	}, SpecTimeout(drainLimit))
+})
