@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -111,6 +112,14 @@ func (a *Agent) note(change func(*state)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	change(&a.known)
+}
+
+// Check is a readiness check: the node is registered by this process.
+func (a *Agent) Check(*http.Request) error {
+	if !a.registered() {
+		return errors.New("the node is not registered yet")
+	}
+	return nil
 }
 
 func (a *Agent) registered() bool {
