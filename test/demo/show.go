@@ -59,6 +59,9 @@ func show(ctx context.Context, out *printer) (err error) {
 		if _, err := cluster.StartNode(ctx, localcluster.NodeOptions{Name: name, Slots: 100}); err != nil {
 			return err
 		}
+		if err := cluster.AwaitNode(ctx, name); err != nil {
+			return err
+		}
 	}
 
 	out.heading("Appending through the gateway: an idempotent producer and a plain appender; a reader reads along by long-poll")

@@ -114,7 +114,6 @@ func startExtraNode(ctx context.Context, name string, slots int) *localcluster.P
 		Expect(err).NotTo(HaveOccurred())
 		Expect(process.Stop()).To(Succeed())
 	})
-	_, err = cluster.Kubectl(ctx, "wait", "--for=condition=Ready", "streamnode/"+name, "--timeout="+patience.String())
-	Expect(err).NotTo(HaveOccurred())
+	Expect(cluster.AwaitNode(ctx, name)).To(Succeed())
 	return process
 }

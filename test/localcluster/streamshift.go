@@ -2,6 +2,10 @@ package localcluster
 
 import (
 	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 )
@@ -50,10 +54,29 @@ func (c *Cluster) StartStreamshift(ctx context.Context, layout Layout) (*Streams
 			return nil, err
 		}
 	}
+	for _, name := range layout.Nodes {
+		if err := c.AwaitNode(ctx, name); err != nil {
+			return nil, err
+		}
+	}
 	if started.Gateway, err = c.StartGateway(ctx, GatewayOptions{Args: layout.GatewayArgs}); err != nil {
 		return nil, err
 	}
 	return started, nil
+}
+
+// AwaitNode waits until the node is registered and the manager takes it for ready.
+func (c *Cluster) AwaitNode(ctx context.Context, name string) error {
+	return poll(ctx, "node "+name+" to be taken for ready", startTimeout, func(ctx context.Context) error {
+		var node v1alpha1.StreamNode
+		if err := c.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+			return fmt.Errorf("reading it: %w", err)
+		}
+		if !meta.IsStatusConditionTrue(node.Status.Conditions, v1alpha1.ConditionReady) {
+			return fmt.Errorf("its conditions are %v", node.Status.Conditions)
+		}
+		return nil
+	})
 }
 
 // InstallStreamshift installs everything that the components need but the webhook, which StartManager installs.

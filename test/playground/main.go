@@ -48,20 +48,20 @@ Streamshift is up: a manager, three nodes and a gateway. Ctrl-C ends and removes
 
   export KUBECONFIG=%s
   alias kubectl=%s
-  export ORDERS=%s/v1/stream/default/orders
+  export GATEWAY=%s
 
 Create a stream, append to it, read it:
 
   kubectl apply -f config/samples/stream.yaml
   kubectl get streams,streamnodes
-  curl -i -X POST -H 'Content-Type: application/json' -d '{"order": 1}' $ORDERS
-  curl -i "$ORDERS?offset=-1"
+  curl -i -X POST -H 'Content-Type: application/json' -d '{"order": 1}' $GATEWAY/v1/stream/default/orders
+  curl -i "$GATEWAY/v1/stream/default/orders?offset=-1"
 
-Hand it over to another node, and append to where it is now, by the same URL:
+Hand it over to node-b (where it is there already, nothing happens), and append to where it is now, by the same URL:
 
   kubectl apply -f config/samples/streamtransfer.yaml
   kubectl get streamtransfers
-  curl -i -X POST -H 'Content-Type: application/json' -d '{"order": 2}' $ORDERS
+  curl -i -X POST -H 'Content-Type: application/json' -d '{"order": 2}' $GATEWAY/v1/stream/default/orders
 
 Logs are in %s
 `
