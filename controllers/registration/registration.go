@@ -51,6 +51,9 @@ type Agent struct {
 	mu       sync.Mutex
 	known    state
 	reported *state
+	// holds is whether sessions were open at the last look, and heldSince since when that is so.
+	holds     bool
+	heldSince time.Time
 }
 
 // state is what the agent says of its node.
@@ -62,6 +65,10 @@ type state struct {
 
 // watchSessionsEvery is how often the agent looks whether it still holds sessions; it tells only of a change.
 const watchSessionsEvery = 250 * time.Millisecond
+
+// settleSessions is for how long a change must last before it is told: a node whose only stream goes and comes makes no
+// write of that.
+const settleSessions = time.Second
 
 // fieldOwner is the field manager of the agent's part of the status.
 const fieldOwner = client.FieldOwner("streamshift-node")
@@ -148,7 +155,7 @@ func (a *Agent) checkStore(ctx context.Context) string {
 func (a *Agent) report(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.known.holdsSessions = a.HoldsSessions()
+	a.lookAtSessions()
 	if a.reported != nil && *a.reported == a.known {
 		return nil
 	}
@@ -165,6 +172,16 @@ func (a *Agent) report(ctx context.Context) error {
 	a.reported = &told
 	a.Log.Info("Reported node", "storeProblem", told.problem, "holdsSessions", told.holdsSessions, "stopping", told.stopping)
 	return nil
+}
+
+// lookAtSessions takes in whether sessions are open, once that has lasted.
+func (a *Agent) lookAtSessions() {
+	if holds := a.HoldsSessions(); holds != a.holds {
+		a.holds, a.heldSince = holds, a.Now()
+	}
+	if a.Now().Sub(a.heldSince) >= settleSessions {
+		a.known.holdsSessions = a.holds
+	}
 }
 
 func (a *Agent) status(s state) *unstructured.Unstructured {

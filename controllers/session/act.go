@@ -145,11 +145,11 @@ func (r *Reconciler) opened(ctx context.Context, key types.NamespacedName, uid t
 	logger := logr.FromContextOrDiscard(ctx)
 	switch {
 	case err != nil:
-		logger.Error(err, "Cannot open session", "epoch", opening.Epoch)
+		logger.Error(err, "Cannot open session")
 	case !taken:
 		log.Abandon()
 	default:
-		logger.Info("Opened session", "epoch", opening.Epoch)
+		logger.Info("Opened session")
 		go r.watchEnd(key, uid, log)
 	}
 }

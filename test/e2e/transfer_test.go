@@ -8,9 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/test/localcluster"
 )
 
@@ -60,14 +58,7 @@ var _ = Describe("Transfers under continuous appends", func() {
 var _ = Describe("A quiet transfer", func() {
 	// What is written about the stream itself is judged every time. The counters in the StreamNodes' status follow about a second
 	// later, for all streams at once; on a slow machine they may fall into a transfer's time, so of all writes the median is judged.
-	// Each node has a stream that stays, as nodes in use have: a node's first stream and its last one cost it a write of its own.
 	It("takes at most 6 writes to the API server from kubectl apply to Succeeded", func(ctx SpecContext) {
-		for _, node := range nodes {
-			createStream(ctx, &v1alpha1.Stream{
-				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "resident-" + node},
-				Spec:       v1alpha1.StreamSpec{ContentType: "application/json", NodeName: node},
-			})
-		}
 		stream := newStream(ctx, "quiet")
 		owner := stream.Status.Node
 		var totals []int
