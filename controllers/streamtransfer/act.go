@@ -24,6 +24,10 @@ import (
 // errDecideAgain tells that something changed between looking and acting.
 var errDecideAgain = errors.New("the transfer or its target changed meanwhile")
 
+// errSettled tells that the outcome of the stream's last transfer was just recorded. No event of this transfer follows
+// from that: it is decided again once the cache shows it.
+var errSettled = errors.New("the outcome of the last transfer was recorded")
+
 // act has exactly one effect.
 func (r *Reconciler) act(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
 	switch decision.Action {
@@ -111,6 +115,7 @@ func (r *Reconciler) settleLast(ctx context.Context, view handoff.TransferView) 
 		if err := r.recordOutcome(ctx, lastView, decision); err != nil {
 			return err
 		}
+		return errSettled
 	case handoff.TransferFail, handoff.TransferCancel, handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw,
 		handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
 	}

@@ -38,6 +38,8 @@ type Reconciler struct {
 const (
 	// retryAfter is when a step that was refused is decided again.
 	retryAfter = time.Second
+	// settledAfter is when a transfer is decided again after the outcome of the one before was recorded.
+	settledAfter = 10 * time.Millisecond
 	// progressAfter is how long a transfer may wait before its status says for what. A quiet transfer ends long before
 	// and costs one write of its status.
 	progressAfter = time.Second
@@ -61,6 +63,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	log.V(2).Info("Decided", "action", decision.Action.String(), "reason", decision.Reason, "message", decision.Message)
 	err = r.act(ctrl.LoggerInto(ctx, log), view, decision)
 	switch {
+	case errors.Is(err, errSettled):
+		return ctrl.Result{RequeueAfter: settledAfter}, nil
 	case errors.Is(err, register.ErrRefused), errors.Is(err, errDecideAgain):
 		log.V(1).Info("Deciding again", "reason", err.Error())
 		return ctrl.Result{RequeueAfter: retryAfter}, nil
