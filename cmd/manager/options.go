@@ -2,6 +2,8 @@ package main
 
 import (
 	"flag"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,7 +44,8 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served; 0 for nowhere")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
 	flags.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the admission webhook is served")
-	flags.StringVar(&o.certificateFolder, "webhook-cert-dir", "/tmp/streamshift-webhook", "a writable folder for a copy of the webhook's public certificate")
+	flags.StringVar(&o.certificateFolder, "webhook-cert-dir", filepath.Join(os.TempDir(), "streamshift-webhook"),
+		"a writable folder for a copy of the webhook's public certificate")
 	flags.DurationVar(&o.certificateValidity, "webhook-cert-validity", 90*24*time.Hour,
 		"for how long a certificate of the webhook is valid; renewed when a quarter is left")
 	flags.DurationVar(&o.authorityValidity, "webhook-ca-validity", 5*365*24*time.Hour, "for how long the webhook's own authority is valid")

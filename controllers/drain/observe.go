@@ -107,15 +107,9 @@ func (r *Reconciler) look(node *v1alpha1.StreamNode, signals placement.NodeSigna
 		}
 	}
 	n.plan = placement.Node{Name: node.Name, Slots: int(node.Spec.Slots), Used: r.Slots.Usage(node.Name).Taken(), Labels: node.Labels}
-	switch {
-	case n.leaves():
+	n.plan.Unfit = condition.NodeUnfit(node)
+	if n.leaves() {
 		n.plan.Unfit = "is draining"
-	case !node.DeletionTimestamp.IsZero():
-		n.plan.Unfit = "is being removed"
-	case !condition.IsTrue(node.Status.Conditions, v1alpha1.ConditionReady):
-		n.plan.Unfit = "is not ready"
-	case !condition.IsTrue(node.Status.Conditions, v1alpha1.ConditionSchedulable):
-		n.plan.Unfit = "is unschedulable"
 	}
 	return n
 }

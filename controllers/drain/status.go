@@ -8,12 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/placement"
 )
@@ -35,34 +35,17 @@ func (r *Reconciler) report(ctx context.Context, v *view, n *nodeView, blocked [
 	if equality.Semantic.DeepEqual(old.Conditions, merged) && equality.Semantic.DeepEqual(old.Drain, progress) {
 		return nil
 	}
-	status := map[string]any{}
+	fields := map[string]any{}
 	if progress != nil {
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(progress)
+		encoded, err := runtime.DefaultUnstructuredConverter.ToUnstructured(progress)
 		if err != nil {
 			return fmt.Errorf("encoding the progress of a drain: %w", err)
 		}
-		status["drain"] = fields
+		fields["drain"] = encoded
 	}
-	own := make([]any, 0, len(set))
-	for _, c := range set {
-		whole, _ := condition.Get(merged, c.Type)
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&whole)
-		if err != nil {
-			return fmt.Errorf("encoding condition %s: %w", c.Type, err)
-		}
-		own = append(own, fields)
-	}
-	status["conditions"] = own
-	apply := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "StreamNode",
-		"metadata": map[string]any{"name": n.node.Name, "uid": string(n.node.UID)}, "status": status,
-	}}
-	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(apply), fieldOwner, client.ForceOwnership); err != nil {
-		return fmt.Errorf("writing the drain of node %s: %w", n.node.Name, err)
-	}
-	written := &v1alpha1.StreamNode{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(apply.Object, written); err != nil {
-		return fmt.Errorf("reading the node that was written: %w", err)
+	written, err := register.ApplyNodeStatus(ctx, r.Client, fieldOwner, n.node, fields, condition.Only(merged, set))
+	if err != nil {
+		return err //nolint:wrapcheck // says what it was doing
 	}
 	r.Nodes.Wrote(written)
 	r.tellChanges(ctx, n.node, set)

@@ -49,22 +49,10 @@ func (r *Reconciler) nodes(ctx context.Context) ([]placement.Node, error) {
 		node := &list.Items[i]
 		nodes = append(nodes, placement.Node{
 			Name: node.Name, Slots: int(node.Spec.Slots), Used: r.Slots.Usage(node.Name).Taken(),
-			Unfit: unfit(node), Labels: node.Labels,
+			Unfit: condition.NodeUnfit(node), Labels: node.Labels,
 		})
 	}
 	return nodes, nil
-}
-
-func unfit(node *v1alpha1.StreamNode) string {
-	switch conditions := node.Status.Conditions; {
-	case !node.DeletionTimestamp.IsZero():
-		return "is being removed"
-	case !condition.IsTrue(conditions, v1alpha1.ConditionReady):
-		return "is not ready"
-	case node.Spec.Unschedulable || !condition.IsTrue(conditions, v1alpha1.ConditionSchedulable):
-		return "is unschedulable"
-	}
-	return ""
 }
 
 // orphaned asks the cache first. That a transfer is gone is believed only from the API server itself: a record that was

@@ -2,18 +2,16 @@ package streamnode
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/internal/condition"
 )
 
@@ -30,24 +28,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, v *view, set []condition.C
 		equality.Semantic.DeepEqual(old.Conditions, merged) {
 		return nil
 	}
-	own := make([]any, 0, len(set))
-	for _, c := range set {
-		whole, _ := condition.Get(merged, c.Type)
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&whole)
-		if err != nil {
-			return fmt.Errorf("encoding condition %s: %w", c.Type, err)
-		}
-		own = append(own, fields)
-	}
-	apply := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "StreamNode",
-		"metadata": map[string]any{"name": v.node.Name, "uid": string(v.node.UID)},
-		"status": map[string]any{
-			"observedGeneration": v.node.Generation, "streams": int64(streams), "inbound": int64(inbound), "conditions": own,
-		},
-	}}
-	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(apply), fieldOwner, client.ForceOwnership); err != nil {
-		return fmt.Errorf("applying the status: %w", err)
+	fields := map[string]any{"observedGeneration": v.node.Generation, "streams": int64(streams), "inbound": int64(inbound)}
+	if _, err := register.ApplyNodeStatus(ctx, r.Client, fieldOwner, v.node, fields, condition.Only(merged, set)); err != nil {
+		return err //nolint:wrapcheck // says what it was doing
 	}
 	r.tellChanges(ctx, v.node, set)
 	return nil

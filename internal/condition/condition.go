@@ -54,6 +54,17 @@ func Merge(old []metav1.Condition, generation int64, now metav1.Time, set ...Con
 	return merged
 }
 
+// Only returns the conditions of the set types, in the order of the set.
+func Only(conditions []metav1.Condition, set []Condition) []metav1.Condition {
+	only := make([]metav1.Condition, 0, len(set))
+	for _, c := range set {
+		if at := index(conditions, c.Type); at >= 0 {
+			only = append(only, conditions[at])
+		}
+	}
+	return only
+}
+
 // IsTrue tells whether a condition is there and holds.
 func IsTrue(conditions []metav1.Condition, conditionType string) bool {
 	at := index(conditions, conditionType)
