@@ -30,6 +30,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/stream"
 	"github.com/streamshift/streamshift/controllers/streamnode"
 	"github.com/streamshift/streamshift/controllers/streamtransfer"
+	"github.com/streamshift/streamshift/controllers/transfers"
 	"github.com/streamshift/streamshift/controllers/webhookcert"
 	"github.com/streamshift/streamshift/internal/liveness"
 )
@@ -134,7 +135,8 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	}
 	drains := &drain.Reconciler{
 		Client: mgr.GetClient(), Views: views, Nodes: register.NewViews[*v1alpha1.StreamNode](), Slots: ledger,
-		Events: mgr.GetEventRecorder("streamshift"), Taints: o.drainTaints, TakeoverAfter: o.takeoverAfter, Limits: o.drainLimits, Now: time.Now,
+		Transfers: &transfers.Maker{Client: mgr.GetClient(), Now: time.Now},
+		Events:    mgr.GetEventRecorder("streamshift"), Taints: o.drainTaints, TakeoverAfter: o.takeoverAfter, Limits: o.drainLimits, Now: time.Now,
 	}
 	if err := drains.SetupWithManager(ctx, mgr); err != nil {
 		return err

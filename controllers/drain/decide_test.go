@@ -1,7 +1,6 @@
 package drain
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,7 +71,7 @@ func TestDecide(t *testing.T) {
 			d := decide(&c.view, limits)
 			var moves, cancel, blocked []string
 			for _, m := range d.moves {
-				moves = append(moves, m.stream.Name+" "+m.stream.Status.Node+">"+m.target+" "+m.cause)
+				moves = append(moves, m.Stream.Name+" "+m.Stream.Status.Node+">"+m.Target+" "+m.Cause)
 			}
 			for _, transfer := range d.cancel {
 				cancel = append(cancel, transfer.Name)
@@ -86,24 +85,5 @@ func TestDecide(t *testing.T) {
 				t.Errorf("moves, cancelled, blocked (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestTransferNamesFollowFromStreamEpochAndCause(t *testing.T) {
-	long := strings.Repeat("x", 253)
-	for _, c := range []struct{ stream, cause, want string }{
-		{"orders", v1alpha1.CauseDrain, "orders-drain-7"},
-		{"orders", v1alpha1.CauseTakeover, "orders-takeover-7"},
-	} {
-		if got := transferName(c.stream, 7, c.cause); got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
-		}
-	}
-	a, b := transferName(long, 7, v1alpha1.CauseDrain), transferName(long[:252]+"y", 7, v1alpha1.CauseDrain)
-	if a == b || len(a) > 253 || !strings.HasSuffix(a, "-drain-7") {
-		t.Errorf("long names: %d characters, %s, %s", len(a), a, b)
-	}
-	if value := labelValue(long); len(value) != 63 {
-		t.Errorf("label of %d characters", len(value))
 	}
 }

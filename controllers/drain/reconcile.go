@@ -13,11 +13,12 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
+	"github.com/streamshift/streamshift/controllers/transfers"
 	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
-// +kubebuilder:rbac:groups=streamshift.io,resources=streamtransfers,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=streamshift.io,resources=streamtransfers,verbs=get;list;watch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes/status,verbs=patch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streams,verbs=get;list;watch
@@ -26,11 +27,12 @@ import (
 
 // Reconciler has streams leave nodes. It looks at all nodes at once, since they share the targets and the limits.
 type Reconciler struct {
-	Client client.Client
-	Views  *register.Streams
-	Nodes  *register.Views[*v1alpha1.StreamNode]
-	Slots  *slots.Ledger
-	Events events.EventRecorder
+	Client    client.Client
+	Views     *register.Streams
+	Nodes     *register.Views[*v1alpha1.StreamNode]
+	Slots     *slots.Ledger
+	Transfers *transfers.Maker
+	Events    events.EventRecorder
 	// Taints are the keys that drain a node.
 	Taints []string
 	// TakeoverAfter is for how long a node must be gone before its streams are taken over; 0: never.
@@ -66,17 +68,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 
 // decision is what one pass does.
 type decision struct {
-	moves  []move
+	moves  []transfers.Move
 	cancel []v1alpha1.StreamTransfer
 	// blocked has the streams that cannot leave, by node.
 	blocked map[string][]placement.Blocker
-}
-
-// move is a transfer to be made.
-type move struct {
-	stream v1alpha1.Stream
-	target string
-	cause  string
 }
 
 // decide is pure.
@@ -122,7 +117,7 @@ func decide(v *view, limits placement.Limits) decision {
 		if sources[m.Source].gone {
 			cause = v1alpha1.CauseTakeover
 		}
-		d.moves = append(d.moves, move{stream: *streams[m.Stream], target: m.Target, cause: cause})
+		d.moves = append(d.moves, transfers.Move{Stream: *streams[m.Stream], Target: m.Target, Cause: cause})
 	}
 	return d
 }

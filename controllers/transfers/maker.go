@@ -1,0 +1,130 @@
+package transfers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/handoff"
+)
+
+// +kubebuilder:rbac:groups=streamshift.io,resources=streamtransfers,verbs=get;list;watch;create;patch;delete
+
+const (
+	// keepFor is for how many seconds transfers of the operator's making are kept after their end.
+	keepFor int32 = 3600
+	// retryAfter is for how long one that ended without transferring its stream keeps the next try waiting.
+	retryAfter = time.Second
+)
+
+// Move is a transfer to be made: the stream, as the decision saw it, shall go to the target.
+type Move struct {
+	Stream v1alpha1.Stream
+	Target string
+	// Cause is one of the Cause constants of the API.
+	Cause string
+}
+
+// Maker makes and cancels transfers.
+type Maker struct {
+	Client client.Client
+	Now    func() time.Time
+}
+
+// Make makes the transfer, or does nothing where it exists or the webhook refuses it: the next pass decides again. Its name
+// follows from the stream, its epoch and the cause, so that a second manager, or a second pass from an older view, makes the
+// same one. One that ended without moving the stream makes room for the next try.
+func (m *Maker) Make(ctx context.Context, move *Move) error {
+	transfer := newTransfer(move)
+	err := m.Client.Create(ctx, transfer)
+	switch {
+	case err == nil:
+		ctrl.LoggerFrom(ctx).V(1).Info("Made transfer", "stream", move.Stream.Name, "source", move.Stream.Status.Node, "target", move.Target, "cause", move.Cause)
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		return m.makeRoom(ctx, transfer)
+	case apierrors.IsForbidden(err):
+		// The webhook sees something that this view does not show yet.
+		ctrl.LoggerFrom(ctx).V(1).Info("Deciding again", "stream", move.Stream.Name, "reason", err.Error())
+		return nil
+	}
+	return fmt.Errorf("making transfer of stream %s/%s: %w", move.Stream.Namespace, move.Stream.Name, err)
+}
+
+func newTransfer(move *Move) *v1alpha1.StreamTransfer {
+	stream := &move.Stream
+	epoch := stream.Status.Epoch
+	return &v1alpha1.StreamTransfer{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: stream.Namespace, Name: Name(stream.Name, epoch, move.Cause),
+			Labels: map[string]string{
+				v1alpha1.LabelManagedBy: "streamshift", v1alpha1.LabelCause: move.Cause, v1alpha1.LabelStream: labelValue(stream.Name),
+				v1alpha1.LabelSourceNode: labelValue(stream.Status.Node), v1alpha1.LabelTargetNode: labelValue(move.Target),
+			},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(stream, v1alpha1.GroupVersion.WithKind("Stream"))},
+		},
+		Spec: v1alpha1.StreamTransferSpec{
+			Stream: stream.Name, Source: stream.Status.Node, Target: move.Target, ExpectedEpoch: &epoch,
+			Force: move.Cause == v1alpha1.CauseTakeover, TTLSecondsAfterFinished: new(keepFor),
+		},
+	}
+}
+
+const (
+	maxNameLength  = 253
+	maxLabelLength = 63
+	hashLength     = 12
+)
+
+// Name is stream-cause-epoch, shortened by a hash where the stream's name leaves no room.
+func Name(stream string, epoch int64, cause string) string {
+	suffix := "-" + strings.ToLower(cause) + "-" + strconv.FormatInt(epoch, 10)
+	return shortened(stream, maxNameLength-len(suffix)) + suffix
+}
+
+func labelValue(value string) string { return shortened(value, maxLabelLength) }
+
+func shortened(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return text[:limit-hashLength-1] + "-" + hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// makeRoom deletes an earlier transfer of the same name that has ended.
+func (m *Maker) makeRoom(ctx context.Context, wanted *v1alpha1.StreamTransfer) error {
+	existing := &v1alpha1.StreamTransfer{}
+	err := m.Client.Get(ctx, client.ObjectKeyFromObject(wanted), existing)
+	if err != nil || !handoff.Terminal(existing) || existing.Labels[v1alpha1.LabelManagedBy] != wanted.Labels[v1alpha1.LabelManagedBy] {
+		return client.IgnoreNotFound(err) //nolint:wrapcheck // a cache
+	}
+	if m.Now().Sub(handoff.EndedAt(existing)) < retryAfter {
+		return nil // not again at once
+	}
+	err = m.Client.Delete(ctx, existing, client.Preconditions{UID: &existing.UID})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting transfer %s, which ended: %w", existing.Name, err)
+	}
+	return nil
+}
+
+// Cancel withdraws a transfer that has not started.
+func (m *Maker) Cancel(ctx context.Context, transfer *v1alpha1.StreamTransfer) error {
+	err := m.Client.Patch(ctx, transfer, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"cancel":true}}`)))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cancelling transfer %s: %w", transfer.Name, err)
+	}
+	return nil
+}
