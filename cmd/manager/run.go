@@ -122,11 +122,11 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := streams.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
-	transfers := &streamtransfer.Reconciler{
+	transferring := &streamtransfer.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger,
 		Events: mgr.GetEventRecorder("streamshift"), Metrics: streamtransfer.NewMetrics(metrics.Registry), Now: time.Now,
 	}
-	if err := transfers.SetupWithManager(ctx, mgr); err != nil {
+	if err := transferring.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
 	validator := &streamtransfer.Validator{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger}
