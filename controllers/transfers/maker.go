@@ -2,8 +2,6 @@ package transfers
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/handoff"
+	"github.com/streamshift/streamshift/internal/naming"
 )
 
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamtransfers,verbs=get;list;watch;create;patch;delete
@@ -69,8 +68,8 @@ func newTransfer(move *Move) *v1alpha1.StreamTransfer {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: stream.Namespace, Name: Name(stream.Name, epoch, move.Cause),
 			Labels: map[string]string{
-				v1alpha1.LabelManagedBy: "streamshift", v1alpha1.LabelCause: move.Cause, v1alpha1.LabelStream: labelValue(stream.Name),
-				v1alpha1.LabelSourceNode: labelValue(stream.Status.Node), v1alpha1.LabelTargetNode: labelValue(move.Target),
+				v1alpha1.LabelManagedBy: "streamshift", v1alpha1.LabelCause: move.Cause, v1alpha1.LabelStream: naming.Label(stream.Name),
+				v1alpha1.LabelSourceNode: naming.Label(stream.Status.Node), v1alpha1.LabelTargetNode: naming.Label(move.Target),
 			},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(stream, v1alpha1.GroupVersion.WithKind("Stream"))},
 		},
@@ -81,26 +80,9 @@ func newTransfer(move *Move) *v1alpha1.StreamTransfer {
 	}
 }
 
-const (
-	maxNameLength  = 253
-	maxLabelLength = 63
-	hashLength     = 12
-)
-
-// Name is stream-cause-epoch, shortened by a hash where the stream's name leaves no room.
+// Name is stream-cause-epoch, shortened where the stream's name leaves no room.
 func Name(stream string, epoch int64, cause string) string {
-	suffix := "-" + strings.ToLower(cause) + "-" + strconv.FormatInt(epoch, 10)
-	return shortened(stream, maxNameLength-len(suffix)) + suffix
-}
-
-func labelValue(value string) string { return shortened(value, maxLabelLength) }
-
-func shortened(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	sum := sha256.Sum256([]byte(text))
-	return text[:limit-hashLength-1] + "-" + hex.EncodeToString(sum[:])[:hashLength]
+	return naming.Object("", stream, "-"+strings.ToLower(cause)+"-"+strconv.FormatInt(epoch, 10))
 }
 
 // makeRoom deletes an earlier transfer of the same name that has ended.

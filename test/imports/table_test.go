@@ -6,6 +6,7 @@ const (
 	condition    = module + "internal/condition"
 	admission    = module + "internal/admission"
 	handoff      = module + "internal/handoff"
+	naming       = module + "internal/naming"
 	liveness     = module + "internal/liveness"
 	placement    = module + "internal/placement"
 	engine       = module + "internal/engine"
@@ -44,6 +45,7 @@ var table = []rule{
 	// What decides.
 	{packages: condition, purity: pure, may: []string{api, apimachinery}},
 	{packages: liveness, purity: pure, may: nil},
+	{packages: naming, purity: pure, may: nil},
 	{packages: placement, purity: pure, may: []string{api}},
 	{packages: admission, purity: pure, may: []string{api, apimachinery, condition}},
 	{packages: handoff, purity: pure, may: []string{api, apimachinery, condition, admission}},
@@ -63,7 +65,7 @@ var table = []rule{
 	{packages: module + "controllers/route", may: []string{api, condition, routing, kubernetes, runtime}},
 	{packages: module + "controllers/webhookcert", may: []string{kubernetes, runtime, "github.com/open-policy-agent/cert-controller/..."}},
 	{packages: controllers, may: []string{
-		api, condition, admission, handoff, liveness, placement, controllers, kubernetes, runtime, logr, prometheus,
+		api, condition, admission, handoff, liveness, naming, placement, controllers, kubernetes, runtime, logr, prometheus,
 	}},
 
 	// What wires, and what tests.
