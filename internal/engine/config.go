@@ -20,6 +20,10 @@ type Config struct {
 	// Tail is the number of the closing segment of the session before, 0 where it is not known. It saves reading and
 	// is never trusted.
 	Tail SegmentNumber
+	// Resumes goes on with the very session that was closed: Session and Epoch are its own, and Tail is its closing
+	// segment. A new opening of the same session is written right behind that one; where another session has been
+	// opened since, the result is a *FencedError. Only the process that closed the session may ask for it.
+	Resumes bool
 	// Created tells that the stream exists for clients without an append that creates it.
 	Created bool
 	Limits  Limits
@@ -52,6 +56,9 @@ func (c *Config) prepare() error {
 	}
 	if err := checkIdentity(c.Session); err != nil {
 		return fmt.Errorf("checking the session's name: %w", err)
+	}
+	if c.Resumes && c.Tail == 0 {
+		return errors.New("a session resumes behind its closing segment, which is not named")
 	}
 	if c.Epoch < 1 || c.Tail < 0 {
 		return errors.New("the epoch must be above 0, and the tail not below")

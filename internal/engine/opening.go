@@ -15,6 +15,8 @@ type opener struct {
 	now       int64
 	producers int // limit of the table
 	anchors   SegmentNumber
+	// resumes tells that the session's own closing segment, which the hint names, is no fence to it.
+	resumes bool
 }
 
 // anchorEvery is the distance of anchors: segments whose number is a multiple of it. Anchors are never deleted, whatever
@@ -134,6 +136,9 @@ func (o *opening) anchorBehind(n SegmentNumber) SegmentNumber {
 // takeHint uses the hint if it is what it is said to be; it is never trusted to be the end of the log.
 func (o *opening) takeHint(out outcome) error {
 	if out.answer == answerAbsent {
+		if o.resumes { // merged away by a later owner
+			return &FencedError{Epoch: o.epoch}
+		}
 		o.search()
 		return nil
 	}
@@ -141,7 +146,11 @@ func (o *opening) takeHint(out outcome) error {
 	if err != nil {
 		return err
 	}
-	if err := o.checkOwner(&s); err != nil {
+	closedHere := o.resumes && s.epoch == o.epoch && s.session == o.session && s.kind == segmentClosing
+	if o.resumes && !closedHere {
+		return &FencedError{Epoch: s.epoch}
+	}
+	if err := o.checkOwner(&s); err != nil && !closedHere {
 		return err
 	}
 	if s.kind != segmentClosing {
@@ -278,7 +287,7 @@ func (o *opening) behindClosing() bool {
 
 func (o *opening) takeProposed(out outcome) error {
 	if out.answer == answerTaken {
-		if o.state.number == 0 || o.state.number == o.hint {
+		if o.state.number == 0 || o.state.number == o.hint && !o.resumes {
 			o.search() // the log goes on, who knows how far
 			return nil
 		}
@@ -322,6 +331,9 @@ func (o *opening) restart() error {
 func (o *opening) restartBecause(err error) error {
 	if o.restarts++; o.restarts > restartsAtMost {
 		return err
+	}
+	if o.resumes { // the log moved on behind this session's end: by others only
+		return &FencedError{Epoch: o.state.epoch}
 	}
 	o.state, o.spans, o.mine = state{}, nil, 0
 	o.search()

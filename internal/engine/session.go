@@ -71,7 +71,7 @@ func open(ctx context.Context, st store.Store, cfg Config, anchors SegmentNumber
 	}
 	o := newOpening(opener{
 		stream: cfg.Stream, session: cfg.Session, epoch: cfg.Epoch, born: cfg.Created,
-		now: cfg.Clock().UnixMilli(), producers: cfg.Limits.Producers, anchors: anchors,
+		now: cfg.Clock().UnixMilli(), producers: cfg.Limits.Producers, anchors: anchors, resumes: cfg.Resumes,
 	}, cfg.Tail)
 	if err := runOpening(ctx, st, &cfg.Limits, o); err != nil {
 		return nil, fmt.Errorf("opening the session: %w", err)

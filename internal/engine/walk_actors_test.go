@@ -33,8 +33,28 @@ func (w *walk) actorSteps(n *node, i int) []step {
 	case actorOpen:
 		return w.sessionSteps(n, i)
 	case actorEnded:
+		if a.closedAt != 0 && a.resumed < w.resumes {
+			return []step{w.resume(n, i)}
+		}
 	}
 	return nil
+}
+
+// resume has a session go on that has closed.
+func (w *walk) resume(n *node, i int) step {
+	c, a := n.fork(i)
+	a.phase, a.resumed, a.base, a.merging, a.sweeping, a.due, a.kind = actorOpens, a.resumed+1, nil, nil, nil, nil, 0
+	a.opening = *newOpening(opener{
+		stream: "s", session: fmt.Sprintf("session%d", a.epoch), epoch: a.epoch, born: true, producers: 10, anchors: w.anchors,
+		resumes: w.mutant != resumesAnyhow,
+	}, a.closedAt)
+	if w.mutant == resumesAnyhow {
+		a.opening.phase = openingDone // it goes on writing behind its closing segment
+		a.opening.state, a.opening.spans = a.state, a.spans
+	}
+	a.closedAt = 0
+	text := w.opened(c, a)
+	return step{fmt.Sprintf("%d resumes", a.epoch) + text, c}
 }
 
 func (w *walk) begin(n *node, i int) step {
@@ -188,6 +208,9 @@ func (w *walk) written(n *node, a *actor) string {
 	a.writing = nil
 	if s.kind == segmentClosing {
 		a.phase, n.tail = actorEnded, max(n.tail, s.number)
+		if w.resumes > 0 {
+			a.closedAt = s.number
+		}
 		return "; is closed"
 	}
 	n.acked = append(n.acked, a.proposed)

@@ -27,6 +27,8 @@ const (
 	unknownIsNext mutant = "after an unknown outcome the next number is tried"
 	// The closing segment named by the hint is taken for the end of the log, over what follows.
 	epochsIgnored mutant = "openings take in segments of higher epochs"
+	// A session that closed goes on without an opening segment behind its closing one.
+	resumesAnyhow mutant = "a closed session goes on without an opening"
 )
 
 // mutate breaks the rule that the walk is to break, in what a machine is told.
@@ -57,7 +59,7 @@ func (w *walk) mutate(a *actor, m machine, c call, out *outcome) {
 				}
 			})
 		}
-	case asDesigned, withoutConfirming, openingsDeleted, sweptBeforeAnchor, anchorsDeleted, unknownIsNext:
+	case asDesigned, withoutConfirming, openingsDeleted, sweptBeforeAnchor, anchorsDeleted, unknownIsNext, resumesAnyhow:
 	}
 }
 

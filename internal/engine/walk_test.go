@@ -23,6 +23,7 @@ type bounds struct {
 	late    int // creates that are applied late, in all
 	anchors SegmentNumber
 	hints   bool // sessions close, and the next ones are told where
+	resumes int  // of each session, after it closed
 }
 
 // trail leads back from a state to the first.
@@ -79,6 +80,8 @@ func TestTheLogIsWalked(t *testing.T) {
 		"three sessions open, and each may merge": {epochs: 3, numbers: 4, records: 2, merges: 1, anchors: 2},
 		"answers are lost and creates come late":  {epochs: 2, numbers: 5, records: 2, merges: 1, lost: 1, late: 1, anchors: 2},
 		"sessions close and hints are given":      {epochs: 3, numbers: 6, records: 1, merges: 1, anchors: 2, hints: true},
+		"sessions close and go on":                {epochs: 2, numbers: 6, records: 2, merges: 1, anchors: 2, hints: true, resumes: 1},
+		"sessions go on, answers are lost":        {epochs: 2, numbers: 5, records: 1, lost: 1, late: 1, anchors: 2, hints: true, resumes: 1},
 	}
 	if *deepFlag {
 		worlds = map[string]bounds{
@@ -112,6 +115,7 @@ func TestBrokenRulesAreFound(t *testing.T) {
 		takenIsMine:       {epochs: 2, numbers: 4, records: 2, anchors: 3},
 		unknownIsDone:     {epochs: 2, numbers: 4, records: 2, late: 1, anchors: 3},
 		unknownIsNext:     {epochs: 2, numbers: 5, records: 2, lost: 1, anchors: 3},
+		resumesAnyhow:     {epochs: 2, numbers: 7, records: 4, merges: 1, anchors: 3, hints: true, resumes: 1},
 		epochsIgnored:     {epochs: 3, numbers: 6, records: 2, anchors: 3},
 	} {
 		t.Run(string(m), func(t *testing.T) {

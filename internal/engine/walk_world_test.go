@@ -52,6 +52,9 @@ type actor struct {
 	merging  *merging
 	sweeping *sweep
 	due      *garbage
+	// closedAt is the closing segment of a session that ended in order; resumed counts how often it went on after that.
+	closedAt SegmentNumber
+	resumed  int
 }
 
 type actorPhase byte
@@ -192,6 +195,10 @@ func (n *node) sum() digest {
 
 func (a *actor) encode(w *writer) {
 	w.byte(byte(a.phase))
+	if a.closedAt != 0 {
+		w.number(int64(a.closedAt))
+		w.number(int64(a.resumed))
+	}
 	switch a.phase {
 	case actorWaits, actorEnded:
 	case actorOpens:
