@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/streamshift/streamshift/controllers/guard"
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
@@ -25,6 +26,8 @@ type options struct {
 	drainTaints                                   []string
 	drainLimits                                   placement.Limits
 	takeoverAfter                                 time.Duration
+	drainMode, guardImage                         string
+	drainGrace                                    time.Duration
 	logging                                       zap.Options
 }
 
@@ -57,11 +60,16 @@ func newCommand() *cobra.Command {
 	flags.IntVar(&o.drainLimits.PerSource, "drain-limit-per-source", 32, "the same, from one node")
 	flags.IntVar(&o.drainLimits.PerTarget, "drain-limit-per-target", 32, "the same, to one node")
 	flags.DurationVar(&o.takeoverAfter, "takeover-after", 30*time.Second, "for how long a node must be gone before its streams are taken over; 0 for never")
+	flags.StringVar(&o.drainMode, "drain-mode", string(guard.Strict), "how kubectl drain is made to wait for streams, by a guard pod on each node that holds some: "+
+		"Strict refuses to evict it until they have left, Graceful lets it end when they have left or --drain-grace is over, Off has no guards")
+	flags.StringVar(&o.guardImage, "guard-image", "", "the image of the guards: the manager's own (required unless --drain-mode=Off)")
+	flags.DurationVar(&o.drainGrace, "drain-grace", 10*time.Minute, "for how long a guard waits in mode Graceful; Cluster Autoscaler grants at most 10 minutes")
 	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 500, "requests a second to the API server at most")
 
 	goFlags := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(goFlags)
 	o.logging.BindFlags(goFlags)
 	flags.AddGoFlagSet(goFlags)
+	command.AddCommand(newGuardCommand())
 	return command
 }

@@ -10,7 +10,9 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -25,6 +27,7 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/drain"
+	"github.com/streamshift/streamshift/controllers/guard"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
 	"github.com/streamshift/streamshift/controllers/stream"
@@ -87,10 +90,13 @@ func run(ctx context.Context, o *options) error {
 
 // cacheOptions keep what is not needed out of memory.
 func cacheOptions(o *options) cache.Options {
+	guards := labels.SelectorFromSet(guard.Labels())
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{v1alpha1.NodeLeaseNamespace: {}}},
+			&coordinationv1.Lease{}:         {Namespaces: map[string]cache.Config{v1alpha1.NodeLeaseNamespace: {}}},
+			&corev1.Pod{}:                   {Namespaces: map[string]cache.Config{o.namespace: {LabelSelector: guards}}},
+			&policyv1.PodDisruptionBudget{}: {Namespaces: map[string]cache.Config{o.namespace: {LabelSelector: guards}}},
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {
 				FieldSelector: fields.OneTermEqualSelector("metadata.name", webhookcert.SecretName),
 			}}},
@@ -146,7 +152,31 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		LeaseLimits: liveness.Limits{SuspectAfter: o.leaseDuration / 2, ExpiredAfter: o.leaseDuration},
 		Taints:      o.drainTaints,
 	}
-	return nodes.SetupWithManager(mgr)
+	if err := nodes.SetupWithManager(mgr); err != nil {
+		return err
+	}
+	mode, err := guardMode(o)
+	if err != nil {
+		return err
+	}
+	guards := &guard.Reconciler{
+		Client: mgr.GetClient(), Slots: ledger, Events: mgr.GetEventRecorder("streamshift"),
+		Mode: mode, Namespace: o.namespace, Image: o.guardImage, Grace: o.drainGrace, Taints: o.drainTaints,
+	}
+	return guards.SetupWithManager(mgr)
+}
+
+func guardMode(o *options) (guard.Mode, error) {
+	switch mode := guard.Mode(o.drainMode); mode {
+	case guard.Strict, guard.Graceful:
+		if o.guardImage == "" {
+			return "", fmt.Errorf("--drain-mode=%s needs --guard-image: name the manager's own image, or choose --drain-mode=%s", mode, guard.Off)
+		}
+		return mode, nil
+	case guard.Off:
+		return mode, nil
+	}
+	return "", fmt.Errorf("--drain-mode is %q: choose %s, %s or %s", o.drainMode, guard.Strict, guard.Graceful, guard.Off)
 }
 
 func addChecks(mgr ctrl.Manager, serving *webhookcert.Serving) error {

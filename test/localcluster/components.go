@@ -89,6 +89,7 @@ func (c *Cluster) StartManager(ctx context.Context, options ManagerOptions) (*Pr
 			"--leader-election-namespace=" + SystemNamespace,
 			"--webhook-bind-address=" + addresses[webhookAddress],
 			"--webhook-cert-dir=" + certificates,
+			"--drain-mode=Off", // there is no kubelet to run guards
 		}, options.Args...), nil
 	}
 	process, err := c.startComponent(ctx, options.Name, "manager", []string{metricsAddress, healthAddress, webhookAddress}, arguments)
