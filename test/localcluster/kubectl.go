@@ -40,13 +40,18 @@ func (c *Cluster) KubectlPath() string { return c.assets.kubectl }
 func (c *Cluster) Kubeconfig() string { return c.folder.join("admin.kubeconfig") }
 
 func (c *Cluster) kubectl(ctx context.Context, input string, args []string) (string, error) {
-	command := exec.CommandContext(ctx, c.assets.kubectl, append([]string{"--kubeconfig", c.Kubeconfig()}, args...)...) //nolint:gosec // built here
+	command := c.KubectlCommand(ctx, args...)
 	var output, complaint strings.Builder
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(input), &output, &complaint
 	if err := command.Run(); err != nil {
 		return output.String(), fmt.Errorf("running kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(complaint.String()))
 	}
 	return output.String(), nil
+}
+
+// KubectlCommand is a run of kubectl as the administrator that the caller starts, for one that takes long or is ended in the middle.
+func (c *Cluster) KubectlCommand(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, c.assets.kubectl, append([]string{"--kubeconfig", c.Kubeconfig()}, args...)...) //nolint:gosec // built here
 }
 
 func (c *Cluster) writeAdministrator(pair keyPair) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -35,6 +36,7 @@ type Process struct {
 	name    string
 	path    string
 	args    []string
+	extra   []string // follow args in lives to come; see Reconfigure
 	env     []string
 	logPath string
 	// readyURL answers 200 once the process is ready to serve.
@@ -224,6 +226,17 @@ func (p *Process) Restart(ctx context.Context) error {
 	return p.Start(ctx)
 }
 
+// Reconfigure restarts the process with more arguments; those of an earlier call are forgotten.
+func (p *Process) Reconfigure(ctx context.Context, args ...string) error {
+	if err := p.Stop(); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.extra = args
+	p.mu.Unlock()
+	return p.Start(ctx)
+}
+
 // Log is everything that the process has written in all its lives.
 func (p *Process) Log() (string, error) {
 	content, err := os.ReadFile(p.logPath)
@@ -252,7 +265,7 @@ func (p *Process) launchLocked() error {
 		return fmt.Errorf("opening the log of %s: %w", p.name, err)
 	}
 	defer func() { _ = log.Close() }()         // the child has its own
-	command := exec.Command(p.path, p.args...) //nolint:gosec,noctx // our own programs; they outlive the caller's context
+	command := exec.Command(p.path, slices.Concat(p.args, p.extra)...) //nolint:gosec,noctx // our own programs; they outlive the caller's context
 	command.Stdout, command.Stderr = log, log
 	command.Env = append(os.Environ(), p.env...)
 	if err := spawn(command); err != nil {
