@@ -81,6 +81,10 @@ ride: ## Let the TypeScript, Python, Rust and Go clients and curl ride through t
 bench: ## Measure the window of a transfer beside the floor of the same run.
 	go run ./test/bench
 
+.PHONY: bench-append
+bench-append: ## Measure appends beside the protocol's reference server, on files and on a real S3 server. Needs node and npm.
+	go run ./test/appendbench
+
 .PHONY: clean
 clean: ## Remove what was built in this checkout. The machine's caches stay.
 	rm -rf bin

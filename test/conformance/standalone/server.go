@@ -23,6 +23,7 @@ const Prefix = "/v1/stream/"
 // Server keeps every stream that was created open until it is deleted.
 type Server struct {
 	store    store.Store
+	options  Options
 	protocol *durablestreams.Handler
 	log      logr.Logger
 
@@ -41,9 +42,26 @@ type entry struct {
 	err     error
 }
 
+// Options say which sessions a server opens. The zero value is a server whose streams end with it.
+type Options struct {
+	// Epoch is the one at which streams are opened; 0 means 1. A server on the store of an earlier one takes a higher one.
+	Epoch engine.Epoch
+	// Identify returns the identity of the stream at a path; nil numbers the streams as they are made. One that a later
+	// server shall find again has to depend on the path alone; then a deleted stream's path cannot be used again.
+	Identify func(path string) string
+	// Engine has what all sessions share.
+	Engine engine.Config
+}
+
 // New returns a server without streams.
 func New(s store.Store, limits durablestreams.Limits, log logr.Logger) (*Server, error) {
-	server := &Server{store: s, log: log, streams: map[string]*entry{}}
+	return NewWith(s, limits, Options{}, log)
+}
+
+// NewWith returns a server without streams, as options say.
+func NewWith(s store.Store, limits durablestreams.Limits, options Options, log logr.Logger) (*Server, error) {
+	options.Epoch = max(options.Epoch, 1)
+	server := &Server{store: s, options: options, log: log, streams: map[string]*entry{}}
 	protocol, err := durablestreams.New(durablestreams.Config{
 		Limits: limits, Clock: time.Now, Jitter: rand.Int64N, OnExpired: server.dropExpired, Log: log,
 	})
@@ -153,7 +171,11 @@ func (s *Server) findOrMake(path string, settings durablestreams.Settings) *entr
 	defer s.mu.Unlock()
 	if s.streams[path] == nil {
 		s.made++
-		s.streams[path] = &entry{id: fmt.Sprintf("stream-%d", s.made), settings: settings}
+		id := fmt.Sprintf("stream-%d", s.made)
+		if s.options.Identify != nil {
+			id = s.options.Identify(path)
+		}
+		s.streams[path] = &entry{id: id, settings: settings}
 	}
 	return s.streams[path]
 }
@@ -184,9 +206,10 @@ func (s *Server) dropExpired(expired durablestreams.Stream) {
 func (s *Server) stream(ctx context.Context, e *entry) (durablestreams.Stream, error) {
 	e.open.Do(func() {
 		// The session outlives the request that opens it.
-		e.session, e.err = engine.Open(context.WithoutCancel(ctx), s.store, engine.Config{
-			Stream: e.id, Epoch: 1, Session: e.id, Limits: engine.DefaultLimits(), Clock: time.Now, Log: s.log,
-		})
+		config := s.options.Engine
+		config.Stream, config.Session = e.id, fmt.Sprintf("%s-%d", e.id, s.options.Epoch)
+		config.Epoch, config.Clock, config.Log = s.options.Epoch, time.Now, s.log
+		e.session, e.err = engine.Open(context.WithoutCancel(ctx), s.store, config)
 	})
 	if e.err != nil {
 		return durablestreams.Stream{}, fmt.Errorf("opening stream %s: %w", e.id, e.err)
