@@ -71,7 +71,8 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	for _, runnable := range []manager.Runnable{inbound, agent, front} {
+	fences := &session.FenceWatch{Sessions: sessions, LeaseLapsed: agent.LeaseLapsed}
+	for _, runnable := range []manager.Runnable{inbound, agent, front, fences} {
 		if err := mgr.Add(runnable); err != nil {
 			return fmt.Errorf("adding to the manager: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -46,7 +47,8 @@ type Agent struct {
 
 	startedAt metav1.Time
 	lease     *coordinationv1.Lease
-	renewedAt time.Time
+	// renewedAt is when the last renewal that was answered was sent.
+	renewedAt atomic.Pointer[time.Time]
 
 	mu       sync.Mutex
 	known    state
@@ -93,7 +95,7 @@ func (a *Agent) Start(ctx context.Context) error {
 			case errors.Is(err, ErrReplaced):
 				return err
 			case err != nil && ctx.Err() == nil:
-				a.Log.Error(err, "Cannot renew the lease", "lastRenewed", a.renewedAt)
+				a.Log.Error(err, "Cannot renew the lease", "lapsed", a.LeaseLapsed())
 			}
 		}
 		for renew := false; !renew; {
@@ -135,8 +137,11 @@ func (a *Agent) registered() bool {
 	return a.reported != nil
 }
 
+// reportOrLog gives an API server that is away no longer than a renewal may take: the lease must not wait for it.
 func (a *Agent) reportOrLog(ctx context.Context) {
-	if err := a.report(ctx); err != nil && ctx.Err() == nil {
+	ctx, cancel := context.WithTimeout(ctx, a.RenewEvery)
+	defer cancel()
+	if err := a.report(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		a.Log.Error(err, "Cannot report the node's state")
 	}
 }
@@ -210,12 +215,14 @@ func (a *Agent) renew(ctx context.Context) error {
 	if a.lease == nil {
 		return a.acquire(ctx)
 	}
+	sent := a.Now()
 	next := a.lease.DeepCopy()
 	next.Spec.RenewTime = new(metav1.NewMicroTime(a.Now()))
 	err := a.Client.Update(ctx, next)
 	switch {
 	case err == nil:
-		a.lease, a.renewedAt = next, a.Now()
+		a.lease = next
+		a.renewedAt.Store(&sent)
 		return nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		a.lease = nil
@@ -225,6 +232,7 @@ func (a *Agent) renew(ctx context.Context) error {
 }
 
 func (a *Agent) acquire(ctx context.Context) error {
+	sent := a.Now()
 	key := client.ObjectKey{Namespace: v1alpha1.NodeLeaseNamespace, Name: a.Node}
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	err := a.Client.Get(ctx, key, lease)
@@ -242,8 +250,16 @@ func (a *Agent) acquire(ctx context.Context) error {
 	if err := write(); err != nil {
 		return fmt.Errorf("acquiring lease: %w", err)
 	}
-	a.lease, a.renewedAt = lease, a.Now()
+	a.lease = lease
+	a.renewedAt.Store(&sent)
 	return nil
+}
+
+// LeaseLapsed tells whether the node's lease has run out as it knows it: counted from when the last renewal that was
+// answered was sent, so that nobody else takes it for run out any earlier. A node that never had one has none to lose.
+func (a *Agent) LeaseLapsed() bool {
+	sent := a.renewedAt.Load()
+	return sent != nil && a.Now().Sub(*sent) >= a.LeaseDuration
 }
 
 // checkHolder tells whether another process of this name has the lease now.

@@ -65,13 +65,20 @@ func (r *Reconciler) handOff(ctx context.Context, v *view, step handoff.Decision
 		return r.propose(ctx, v, handoff.CompleteTransfer(v.stream, closing, now))
 	case handoff.Reopen:
 		return r.propose(ctx, v, handoff.ReopenAt(v.stream, step.Epoch, now))
+	case handoff.Resume:
+		r.resume(ctx, v)
+		return nil
 	}
 	panic("unknown action " + step.Action.String())
 }
 
 // propose sends a step, and takes in the register as it is after it.
 func (r *Reconciler) propose(ctx context.Context, v *view, step handoff.Step) error {
-	updated, err := register.Propose(ctx, r.Client, v.stream, step)
+	begun := r.Now()
+	attempt, cancel := context.WithTimeout(ctx, cutOffAfter)
+	defer cancel()
+	updated, err := register.Propose(attempt, r.Client, v.stream, step)
+	r.host.answered(client.ObjectKeyFromObject(v.stream), v.stream.UID, begun, err)
 	if err != nil {
 		return err
 	}
@@ -133,6 +140,10 @@ func (r *Reconciler) opened(ctx context.Context, key types.NamespacedName, uid t
 		if err != nil {
 			mayOpen := e.session.MayOpen
 			e.ended(err)
+			if opening.Resumes && e.session.Phase == handoff.SessionNone {
+				e.session = handoff.Session{Phase: handoff.SessionClosed, Epoch: opening.Epoch} // as it was
+				return
+			}
 			if e.session.Phase == handoff.SessionNone {
 				e.session.MayOpen = mayOpen // the same session may be tried again
 			}

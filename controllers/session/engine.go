@@ -50,7 +50,7 @@ func (e *StoreEngine) Open(ctx context.Context, opening Opening) (Log, error) {
 	config := e.Config
 	config.Stream, config.Session = opening.Stream, opening.Session
 	config.Epoch, config.Tail = engine.Epoch(opening.Epoch), engine.SegmentNumber(opening.Tail)
-	config.Created = opening.Created
+	config.Created, config.Resumes = opening.Created, opening.Resumes
 	session, err := engine.Open(ctx, e.Store, config)
 	if err != nil {
 		return nil, fmt.Errorf("opening stream %s at epoch %d: %w", opening.Stream, opening.Epoch, err)

@@ -48,6 +48,12 @@ type entry struct {
 	removing, removed bool
 	// deleted tells that the log says so.
 	deleted bool
+	// unansweredSince is since when steps on the register were proposed in vain, and nobody answered; zero: they are
+	// answered.
+	unansweredSince time.Time
+	// inboundSince is when the pending transfer that brings the stream here was seen; overdue, that this is long ago.
+	inboundSince time.Time
+	overdue      bool
 	// failure is the last error of the work on the session; nil once it succeeded.
 	failure error
 	// changed is closed, and replaced, when anything that the front sees changes.
@@ -92,11 +98,22 @@ func (h *host) see(stream *v1alpha1.Stream, from origin) {
 	if e.stream != nil && e.stream.UID == stream.UID {
 		known = &e.stream.Status
 	}
+	if arriving(h.me, known) != arriving(h.me, &stream.Status) {
+		e.inboundSince, e.overdue = h.now(), false
+	}
 	if from == seenLive {
 		e.session.MayOpen = handoff.Assigned(h.me, known, &stream.Status, e.session.MayOpen)
 	}
 	e.stream, e.settings, e.seenAt = stream, settingsOf(stream), h.now()
 	e.tell()
+}
+
+// arriving returns the UID of the pending transfer that brings the stream to a node; empty for none.
+func arriving(me string, register *v1alpha1.StreamStatus) types.UID {
+	if register == nil || register.PendingTransfer == nil || register.PendingTransfer.Target != me {
+		return ""
+	}
+	return register.PendingTransfer.UID
 }
 
 // forget drops a stream that the node has nothing to do with any more.
@@ -134,6 +151,7 @@ func (e *entry) end() {
 	}
 	e.log, e.session, e.opening, e.closing, e.failure = nil, handoff.Session{}, Opening{}, handoff.Closing{}, nil
 	e.removing, e.removed, e.deleted = false, false, false
+	e.unansweredSince = time.Time{}
 }
 
 // ended notes that a session ended by itself.
@@ -169,6 +187,7 @@ func (h *host) situation(stream routing.Stream) (routing.Situation, bool, <-chan
 	if e.session.Phase == handoff.SessionOpen && e.session.Epoch == e.stream.Status.Epoch {
 		s.Log = e.log
 	}
+	s.CutOff, s.Overdue = e.cutOff(h.now()), e.overdue
 	return s, true, e.changed
 }
 

@@ -14,6 +14,8 @@ type Log interface {
 	Close(ctx context.Context) (engine.Closing, error)
 	// Delete writes the record that the stream is deleted; nothing is served afterwards.
 	Delete(ctx context.Context) error
+	// CheckFence looks whether the log belongs to another session by now; then this one ends.
+	CheckFence(ctx context.Context) error
 	// Abandon ends the session without writing.
 	Abandon()
 	// Done is closed when the session ended; Err tells why.
@@ -30,6 +32,8 @@ type Opening struct {
 	Session string
 	// Tail is the number of the segment that closed the session before, a hint; 0 where unknown.
 	Tail int64
+	// Resumes goes on with this very session, which was closed at Tail.
+	Resumes bool
 	// Created tells that the stream exists for clients without a PUT of theirs.
 	Created bool
 }

@@ -38,10 +38,15 @@ type view struct {
 // observe reads the view; nil where the stream is not known, or gone.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*view, error) {
 	v := r.host.view(key, r.Now())
+	if v != nil && v.session.CutOff && v.session.Phase == handoff.SessionOpen && v.stream.Status.PendingTransfer != nil {
+		return r.tryToReach(ctx, key, v)
+	}
 	if v == nil || !v.involved || r.watched(ctx, key, v.stream) {
 		return v, nil
 	}
 	// The register as it was seen last names this node, and neither watch has the stream: it has left, or is gone.
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
 	stream := &v1alpha1.Stream{}
 	switch err := r.Live.Get(ctx, key, stream); {
 	case apierrors.IsNotFound(err):
@@ -76,6 +81,11 @@ func (h *host) view(key types.NamespacedName, now time.Time) *view {
 		stream: e.stream, session: e.session, closing: e.closing, openedAt: e.openedAt,
 		removing: e.removing, removed: e.removed, deleted: e.deleted, involved: involves(e.stream, h.me),
 		forgettable: now.Sub(e.seenAt) >= forgetAfter,
+	}
+	v.session.CutOff = e.cutOff(now)
+	if !e.overdue && arriving(h.me, &e.stream.Status) != "" && now.Sub(e.inboundSince) >= giveBackAfter {
+		e.overdue = true
+		e.tell()
 	}
 	if e.session.Phase == handoff.SessionOpen {
 		if at, ends := e.settings.Expiry(e.log.Info().LastAccess); ends {

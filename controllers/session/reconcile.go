@@ -135,6 +135,8 @@ func lookAgainAfter(v *view, d decision, now time.Time) time.Duration {
 		return forgetAfter
 	case d.effect != handOff || d.step.Action != handoff.Wait:
 		return retryAfter
+	case v.session.CutOff:
+		return retryAfter
 	case v.expiresAt != nil:
 		return max(v.expiresAt.Sub(now), time.Millisecond)
 	case v.session.Phase != handoff.SessionOpen:

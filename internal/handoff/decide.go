@@ -54,6 +54,9 @@ type Session struct {
 	MayOpen int64
 	// LogEpoch is the highest epoch that was found in the log, in phase Fenced; otherwise 0.
 	LogEpoch int64
+	// CutOff tells that a step was needed for a while and the register could not be reached. The log keeps it safe to
+	// serve then, whatever the register says meanwhile.
+	CutOff bool
 }
 
 // Assigned returns the epoch that a process of node me may open after it saw the register go from known to next while it
@@ -86,6 +89,9 @@ const (
 	Reopen
 	// Drop ends the session without writing anything.
 	Drop
+	// Resume opens the session again that this process closed, at its own epoch: the log fences it where another
+	// session was opened since.
+	Resume
 )
 
 // String implements fmt.Stringer.
@@ -105,6 +111,8 @@ func (a Action) String() string {
 		return "Reopen"
 	case Drop:
 		return "Drop"
+	case Resume:
+		return "Resume"
 	}
 	return fmt.Sprintf("Action(%d)", int(a))
 }
@@ -146,19 +154,38 @@ func decideElsewhere(register *v1alpha1.StreamStatus, session Session) Decision 
 func decideSource(register *v1alpha1.StreamStatus, pending *v1alpha1.PendingTransfer, session Session) Decision {
 	switch session.Phase {
 	case SessionOpening:
+		if session.CutOff && session.Epoch == register.Epoch {
+			return Decision{Wait, session.Epoch, "the session is being resumed"}
+		}
 		// It has acknowledged nothing, so there is nothing to flush. A write of it that lands late is the log's to
 		// refuse.
 		return Decision{Drop, session.Epoch, fmt.Sprintf("transfer %s takes the stream to %s before it is open here", pending.Name, pending.Target)}
 	case SessionOpen:
+		if session.CutOff && session.Epoch == register.Epoch {
+			return Decision{Wait, session.Epoch, fmt.Sprintf("the session serves until transfer %s can be completed", pending.Name)}
+		}
 		return Decision{Close, session.Epoch, fmt.Sprintf("transfer %s takes the stream to %s", pending.Name, pending.Target)}
 	case SessionClosing:
 		return Decision{Wait, session.Epoch, "the session is flushing"}
-	case SessionNone, SessionClosed, SessionFenced:
-		// Without a session nothing of this node is unflushed: what was acknowledged is in the object store, and the
-		// target's opening fences whatever an earlier process still has under way.
-		return Decision{Complete, register.Epoch, fmt.Sprintf("the session is %s at epoch %d", session.Phase, register.Epoch)}
+	case SessionClosed:
+		if session.CutOff && session.Epoch == register.Epoch {
+			return resume(session)
+		}
+		return complete(register, session)
+	case SessionNone, SessionFenced:
+		return complete(register, session)
 	}
 	panic("unknown phase " + session.Phase.String())
+}
+
+// complete: without a session nothing of this node is unflushed. What was acknowledged is in the object store, and the
+// target's opening fences whatever an earlier process still has under way.
+func complete(register *v1alpha1.StreamStatus, session Session) Decision {
+	return Decision{Complete, register.Epoch, fmt.Sprintf("the session is %s at epoch %d", session.Phase, register.Epoch)}
+}
+
+func resume(session Session) Decision {
+	return Decision{Resume, session.Epoch, fmt.Sprintf("the register cannot be reached: epoch %d serves on as long as the log lets it", session.Epoch)}
 }
 
 // decideOwner: the stream is this node's, and stays.
@@ -181,6 +208,9 @@ func decideOwner(register *v1alpha1.StreamStatus, session Session) Decision {
 	case SessionClosed:
 		if session.Epoch < register.Epoch {
 			return Decision{Drop, session.Epoch, fmt.Sprintf("the register has gone on to epoch %d", register.Epoch)}
+		}
+		if session.CutOff && session.Epoch == register.Epoch {
+			return resume(session)
 		}
 		return Decision{Reopen, session.Epoch + 1, fmt.Sprintf("the session is closed at epoch %d and the stream stays here", session.Epoch)}
 	case SessionFenced:

@@ -37,7 +37,7 @@ func sessions() []Session {
 	all := []Session{{}, {MayOpen: 1}, {MayOpen: 2}, {MayOpen: 3}}
 	for epoch := int64(1); epoch <= 3; epoch++ {
 		for _, phase := range []SessionPhase{SessionOpening, SessionOpen, SessionClosing, SessionClosed} {
-			all = append(all, Session{Phase: phase, Epoch: epoch})
+			all = append(all, Session{Phase: phase, Epoch: epoch}, Session{Phase: phase, Epoch: epoch, CutOff: true})
 		}
 		for log := epoch; log <= 4; log++ {
 			all = append(all, Session{Phase: SessionFenced, Epoch: epoch, LogEpoch: log})
@@ -76,7 +76,14 @@ func TestDecideKeepsItsRules(t *testing.T) {
 		},
 		"the owner waits only for work under way, or while it serves": func(r *v1alpha1.StreamStatus, s Session, d Decision) bool {
 			return d.Action != Wait || r.Node != me || s.Phase == SessionOpening || s.Phase == SessionClosing ||
-				s.Phase == SessionOpen && s.Epoch == r.Epoch && r.State == v1alpha1.StreamOpen && r.PendingTransfer == nil
+				s.Phase == SessionOpen && s.Epoch == r.Epoch && r.State == v1alpha1.StreamOpen && r.PendingTransfer == nil ||
+				s.Phase == SessionOpen && s.Epoch == r.Epoch && r.PendingTransfer != nil && s.CutOff
+		},
+		"a session resumes only at its own epoch, which is the register's, and only while the register cannot be reached": func(r *v1alpha1.StreamStatus, s Session, d Decision) bool {
+			return d.Action != Resume || s.CutOff && s.Phase == SessionClosed && d.Epoch == s.Epoch && s.Epoch == r.Epoch
+		},
+		"a closed session resumes while the register cannot be reached": func(r *v1alpha1.StreamStatus, s Session, d Decision) bool {
+			return d.Action == Resume || r.Node != me || !s.CutOff || s.Phase != SessionClosed || s.Epoch != r.Epoch
 		},
 		"a session that is not the owner's ends": func(r *v1alpha1.StreamStatus, s Session, d Decision) bool {
 			return r.Node == me || s.Phase == SessionNone || d.Action == Drop

@@ -47,9 +47,18 @@ type Disposition struct {
 //	the target                | (it is the owner once complete)             | parked
 //	any other node            | 307 to the owner    | 409, names the target
 //
+// Where a transfer cannot be committed since the register is out of the source's reach, the source serves again, and the
+// target sends requests back to it after a while instead of parking them.
+//
 // A stream that is not placed yet is waited for by whoever was asked.
 func Decide(me string, s Situation) Disposition {
 	if target := s.target(); target != "" {
+		if s.CutOff && s.Owner == me && s.Log != nil {
+			return Disposition{Act: Serve, Reason: "this node owns the stream and cannot hand it over now"}
+		}
+		if s.Overdue && target == me {
+			return Disposition{Act: Redirect, Node: s.Owner, Reason: "the transfer to this node takes long: node " + s.Owner + " may serve the stream again"}
+		}
 		if target == me {
 			return Disposition{Act: Park, Reason: "the stream is being transferred to this node"}
 		}

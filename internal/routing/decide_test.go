@@ -54,3 +54,35 @@ func TestDecide(t *testing.T) {
 		}
 	}
 }
+
+// TestDecideWhileATransferCannotBeCommitted: the register is out of the source's reach.
+func TestDecideWhileATransferCannotBeCommitted(t *testing.T) {
+	open := struct{ durablestreams.Log }{}
+	from := func(source, target string, change func(*Situation)) Situation {
+		s := Situation{UID: "u", Epoch: 7, Owner: source, Pending: &Pending{UID: "t", Source: source, Target: target}}
+		change(&s)
+		return s
+	}
+	for name, tt := range map[string]struct {
+		situation Situation
+		want      Disposition
+	}{
+		"a source that is cut off and open again serves": {
+			from("a", "b", func(s *Situation) { s.CutOff, s.Log = true, open }), Disposition{Act: Serve}},
+		"one that is cut off and still closed sends on": {
+			from("a", "b", func(s *Situation) { s.CutOff = true }), Disposition{Act: Conflict, Node: "b"}},
+		"a target that has waited for long sends back to the source": {
+			from("b", "a", func(s *Situation) { s.Overdue = true }), Disposition{Act: Redirect, Node: "b"}},
+		"a target that is cut off serves nothing": {
+			from("b", "a", func(s *Situation) { s.CutOff, s.Log = true, open }), Disposition{Act: Park}},
+		"another node sends to the target": {
+			from("b", "c", func(s *Situation) { s.CutOff, s.Overdue = true, true }), Disposition{Act: Conflict, Node: "c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Decide("a", tt.situation)
+			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(Disposition{}, "Reason")); diff != "" || got.Reason == "" {
+				t.Errorf("Decide differs (-want +got), reason %q:\n%s", got.Reason, diff)
+			}
+		})
+	}
+}

@@ -22,6 +22,12 @@ type Situation struct {
 	Pending *Pending
 	// Log is the open session on this node; nil: none that takes requests.
 	Log durablestreams.Log
+	// CutOff tells that the register is out of this node's reach: as the source of a pending transfer it serves for as
+	// long as Log is there.
+	CutOff bool
+	// Overdue tells that the pending transfer has brought the stream to this node for so long that its source may serve
+	// it again.
+	Overdue bool
 	// Settings are what the stream's creator chose.
 	Settings durablestreams.Settings
 }
