@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -62,5 +64,27 @@ func TestAClosedSessionDoesNotGoOnBehindAnother(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), base, Config{Stream: "stream-1", Session: "session-1", Epoch: 1, Resumes: true}); err == nil {
 		t.Error("a session resumes without the number of its closing segment")
+	}
+}
+
+// TestAnAppendUnderWayAtACloseIsAnsweredInTime: the store hangs, so nothing ends by itself.
+func TestAnAppendUnderWayAtACloseIsAnsweredInTime(t *testing.T) {
+	s, b := blocked(t, Limits{AnswerWithin: 5 * time.Millisecond})
+	flying := submit(s, Append{Messages: messages("flying")})
+	<-b.arrived
+	queued := submit(s, Append{Messages: messages("queued")})
+	waitFor(s, func() bool { return s.waitingCount == 2 })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("a close that is not waited for: %v, want %v", err, context.Canceled)
+	}
+	if _, err := s.Append(t.Context(), Append{Messages: messages("late")}); !errors.Is(err, ErrSessionClosed) {
+		t.Errorf("an append after the close began: %v, want %v", err, ErrSessionClosed)
+	}
+	for what, answer := range map[string]chan error{"on its way": flying, "behind it": queued} {
+		if err := <-answer; !errors.Is(err, ErrOutcomeUnknown) {
+			t.Errorf("the append %s: %v, want %v", what, err, ErrOutcomeUnknown)
+		}
 	}
 }
