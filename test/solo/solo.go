@@ -34,6 +34,8 @@ type Options struct {
 	Store string
 	// Epoch is the one at which streams are opened; it has to be above that of every server before on the same store.
 	Epoch int64
+	// Args are added to the command line.
+	Args []string
 	// Env is added to the environment.
 	Env []string
 }
@@ -51,7 +53,8 @@ const startTimeout = 30 * time.Second
 
 // Start starts a server and waits until it listens. It ends with Kill, or with ctx.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	return start(exec.CommandContext(ctx, o.Program, "-store", o.Store, "-epoch", strconv.FormatInt(o.Epoch, 10)), o.Env) //nolint:gosec // what Build built
+	args := append([]string{"-store", o.Store, "-epoch", strconv.FormatInt(o.Epoch, 10)}, o.Args...)
+	return start(exec.CommandContext(ctx, o.Program, args...), o.Env) //nolint:gosec // what Build built
 }
 
 // StartCommand starts another server that prints its base URL as a line on standard output, among others maybe.

@@ -28,21 +28,24 @@ func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "where to serve")
 	epoch := flag.Int64("epoch", 1, "the epoch at which streams are opened; each start on the same store needs a higher one")
 	cacheBytes := flag.Int("cache-bytes", 256<<20, "memory for records that were read or written lately, all streams together")
+	checkpointSegments := flag.Int("checkpoint-segments", 0, "after how many segments of a stream they are merged; 0 for the default")
 	flag.Parse()
-	if err := serve(context.Background(), *storeURL, *listen, engine.Epoch(*epoch), *cacheBytes); err != nil {
+	config := engine.Config{Epoch: engine.Epoch(*epoch), Cache: engine.NewCache(*cacheBytes)}
+	config.Limits.CheckpointSegments = *checkpointSegments
+	if err := serve(context.Background(), *storeURL, *listen, config); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
 	}
 }
 
-func serve(ctx context.Context, storeURL, listen string, epoch engine.Epoch, cacheBytes int) error {
+func serve(ctx context.Context, storeURL, listen string, config engine.Config) error {
 	objects, err := store.Open(ctx, storeURL)
 	if err != nil {
 		return fmt.Errorf("opening the store: %w", err)
 	}
 	counted := &counting{Store: objects}
 	streams, err := standalone.NewWith(counted, durablestreams.DefaultLimits(), standalone.Options{
-		Epoch: epoch, Identify: identify, Engine: engine.Config{Cache: engine.NewCache(cacheBytes)},
+		Epoch: config.Epoch, Identify: identify, Engine: config,
 	}, logr.Discard())
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
