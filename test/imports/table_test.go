@@ -9,6 +9,8 @@ const (
 	naming       = module + "internal/naming"
 	liveness     = module + "internal/liveness"
 	placement    = module + "internal/placement"
+	rebalance    = module + "internal/rebalance"
+	load         = module + "internal/load"
 	engine       = module + "internal/engine"
 	streams      = module + "internal/durablestreams"
 	routing      = module + "internal/routing"
@@ -46,6 +48,8 @@ var table = []rule{
 	{packages: condition, purity: pure, may: []string{api, apimachinery}},
 	{packages: liveness, purity: pure, may: nil},
 	{packages: naming, purity: pure, may: nil},
+	{packages: rebalance, purity: pure, may: nil},
+	{packages: load, purity: pure, may: nil},
 	{packages: placement, purity: pure, may: []string{api}},
 	{packages: admission, purity: pure, may: []string{api, apimachinery, condition}},
 	{packages: handoff, purity: pure, may: []string{api, apimachinery, condition, admission}},
@@ -60,12 +64,13 @@ var table = []rule{
 
 	// What acts: only the sessions' controller sees the engine.
 	{packages: module + "controllers/session", may: []string{
-		api, condition, handoff, engine + "/...", streams, routing, controllers, kubernetes, runtime, logr, prometheus,
+		api, condition, handoff, load, engine + "/...", streams, routing, controllers, kubernetes, runtime, logr, prometheus,
 	}},
 	{packages: module + "controllers/route", may: []string{api, condition, routing, kubernetes, runtime}},
 	{packages: module + "controllers/webhookcert", may: []string{kubernetes, runtime, "github.com/open-policy-agent/cert-controller/..."}},
 	{packages: controllers, may: []string{
-		api, condition, admission, handoff, liveness, naming, placement, controllers, kubernetes, runtime, logr, prometheus,
+		api, condition, admission, handoff, liveness, naming, placement, rebalance, load, controllers, kubernetes, runtime, logr, prometheus,
+		"github.com/robfig/cron/v3",
 	}},
 
 	// What wires, and what tests.
