@@ -75,12 +75,13 @@ const (
 
 // Reasons of the conditions Draining, Drained and DrainBlocked.
 const (
-	ReasonNotDraining   = "NotDraining"
-	ReasonTainted       = "Tainted"
-	ReasonStopping      = "Stopping"
-	ReasonStreamsRemain = "StreamsRemain"
-	ReasonEmpty         = "Empty"
-	ReasonNotBlocked    = "NotBlocked"
+	ReasonNotDraining     = "NotDraining"
+	ReasonNodeTerminating = "NodeTerminating"
+	ReasonTainted         = "Tainted"
+	ReasonStopping        = "Stopping"
+	ReasonStreamsRemain   = "StreamsRemain"
+	ReasonEmpty           = "Empty"
+	ReasonNotBlocked      = "NotBlocked"
 )
 
 // Causes of transfers that the operator makes, as values of LabelCause.

@@ -45,6 +45,10 @@ type StreamNodeStatus struct {
 	// +optional
 	Stopping bool `json:"stopping,omitempty"`
 
+	// StopsAt is when the agent will end at the latest, whatever is left on the node. Written by the agent while it is stopping.
+	// +optional
+	StopsAt *metav1.Time `json:"stopsAt,omitempty"`
+
 	// Drain tells how far the streams are that are to leave the node. Absent while none are.
 	// +optional
 	Drain *DrainStatus `json:"drain,omitempty"`
@@ -78,6 +82,16 @@ type DrainStatus struct {
 	Moved int32 `json:"moved,omitempty"`
 	// +optional
 	Remaining int32 `json:"remaining,omitempty"`
+	// Failed counts the streams whose last transfer failed and that will be tried again.
+	// +optional
+	Failed int32 `json:"failed,omitempty"`
+	// EstimatedEnd is when the drain will have ended if it goes on as it did until now. Absent before the first stream has left,
+	// and where no stream that remains can leave.
+	// +optional
+	EstimatedEnd *metav1.Time `json:"estimatedEnd,omitempty"`
+	// Late counts the streams that are expected not to have left when the agent ends: they are taken over afterwards.
+	// +optional
+	Late int32 `json:"late,omitempty"`
 	// Blocked counts the streams that cannot leave now; the first of them are in Blockers.
 	// +optional
 	Blocked int32 `json:"blocked,omitempty"`
@@ -109,6 +123,7 @@ type DrainBlocker struct {
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Schedulable",type=string,JSONPath=`.status.conditions[?(@.type=="Schedulable")].status`
 // +kubebuilder:printcolumn:name="Draining",type=string,JSONPath=`.status.conditions[?(@.type=="Draining")].status`
+// +kubebuilder:printcolumn:name="Remaining",type=integer,JSONPath=`.status.drain.remaining`,priority=1
 // +kubebuilder:printcolumn:name="Streams",type=integer,JSONPath=`.status.streams`
 // +kubebuilder:printcolumn:name="Inbound",type=integer,JSONPath=`.status.inbound`
 // +kubebuilder:printcolumn:name="Slots",type=integer,JSONPath=`.spec.slots`

@@ -28,6 +28,10 @@ func (in *DrainBlocker) DeepCopy() *DrainBlocker {
 func (in *DrainStatus) DeepCopyInto(out *DrainStatus) {
 	*out = *in
 	in.StartedAt.DeepCopyInto(&out.StartedAt)
+	if in.EstimatedEnd != nil {
+		in, out := &in.EstimatedEnd, &out.EstimatedEnd
+		*out = (*in).DeepCopy()
+	}
 	if in.Blockers != nil {
 		in, out := &in.Blockers, &out.Blockers
 		*out = make([]DrainBlocker, len(*in))
@@ -264,6 +268,10 @@ func (in *StreamNodeStatus) DeepCopyInto(out *StreamNodeStatus) {
 	*out = *in
 	if in.StartedAt != nil {
 		in, out := &in.StartedAt, &out.StartedAt
+		*out = (*in).DeepCopy()
+	}
+	if in.StopsAt != nil {
+		in, out := &in.StopsAt, &out.StopsAt
 		*out = (*in).DeepCopy()
 	}
 	if in.Drain != nil {

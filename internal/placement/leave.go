@@ -45,6 +45,16 @@ const (
 // Limits bound the transfers that are under way at the same time, in all, from one node, and to one node.
 type Limits struct {
 	Total, PerSource, PerTarget int
+	// Shares has the nodes that get less than PerTarget, since they keep requests waiting; see Pace.
+	Shares map[string]int
+}
+
+// perTarget returns how many transfers to the node may be under way.
+func (l *Limits) perTarget(node string) int {
+	if share, slowed := l.Shares[node]; slowed {
+		return min(share, l.PerTarget)
+	}
+	return l.PerTarget
 }
 
 // UnderWay counts the transfers that are under way: in all, by source, and by target.
@@ -125,7 +135,7 @@ func (p *leavePlan) consider(source string, stream LeavingStream) {
 func (p *leavePlan) open() []Node {
 	open := make([]Node, 0, len(p.nodes))
 	for _, node := range p.nodes {
-		if p.byTarget[node.Name] < p.limits.PerTarget {
+		if p.byTarget[node.Name] < p.limits.perTarget(node.Name) {
 			open = append(open, node)
 		}
 	}

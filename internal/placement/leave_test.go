@@ -42,6 +42,10 @@ func TestPlanLeave(t *testing.T) {
 		"a target with its share under way is passed over, and nothing is blocked by that": {
 			nodes: []Node{leaving, {Name: "b", Slots: 10}}, leaving: []Leaving{{Node: "a", Streams: streamsNamed("s1", "s2")}}, limits: Limits{Total: 100, PerSource: 100, PerTarget: 1},
 			wantMoves: []Move{{"s1", "a", "b"}}},
+		"a target that keeps requests waiting gets less than its share": {
+			nodes: []Node{leaving, {Name: "b", Slots: 10}}, leaving: []Leaving{{Node: "a", Streams: streamsNamed("s1", "s2")}},
+			limits:    Limits{Total: 100, PerSource: 100, PerTarget: 100, Shares: map[string]int{"b": 1}},
+			wantMoves: []Move{{"s1", "a", "b"}}},
 		"one node in all: no target, said at once": {
 			nodes: []Node{leaving}, leaving: []Leaving{{Node: "a", Streams: streamsNamed("s1")}}, limits: plenty,
 			wantBlocked: map[string][]Blocker{"a": {{"s1", BlockedByNoTarget, "of 1 nodes none fits: 1 is draining"}}}},

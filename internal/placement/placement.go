@@ -16,9 +16,14 @@ type Node struct {
 	Slots, Used int
 	// Unfit says in a few words why the node takes no streams now; empty: it does.
 	Unfit string
-	// Labels of the StreamNode, for node selectors.
+	// Doubt says in a few words why the node, which does take streams, is likely to be drained before long; empty: it is not.
+	Doubt string
+	// Labels of the StreamNode, for node selectors, and for the zone.
 	Labels map[string]string
 }
+
+// LabelZone is the label that says in which zone a node is.
+const LabelZone = "topology.kubernetes.io/zone"
 
 // Demand is what a stream asks of its node.
 type Demand struct {
@@ -31,7 +36,8 @@ type Demand struct {
 }
 
 // Choose returns the fit node with the smallest share of taken slots, or the reason why there is none: one sentence
-// that counts the nodes by what is in the way.
+// that counts the nodes by what is in the way. A node in doubt is chosen only where no other is fit. Among nodes with equal
+// shares the one whose zone has the smallest share wins, so that streams spread over zones.
 func Choose(nodes []Node, demand Demand) (name, reason string) {
 	var fit []Node
 	obstacles := map[string]int{}
@@ -45,14 +51,40 @@ func Choose(nodes []Node, demand Demand) (name, reason string) {
 	if len(fit) == 0 {
 		return "", noneFits(len(nodes), obstacles)
 	}
+	zones := zonesOf(nodes)
 	best := slices.MinFunc(fit, func(a, b Node) int {
-		// Compares a.Used/a.Slots with b.Used/b.Slots without rounding.
-		if c := cmp.Compare(int64(a.Used)*int64(b.Slots), int64(b.Used)*int64(a.Slots)); c != 0 {
+		if c := cmp.Compare(min(len(a.Doubt), 1), min(len(b.Doubt), 1)); c != 0 {
+			return c
+		}
+		if c := compareShares(a.Used, a.Slots, b.Used, b.Slots); c != 0 {
+			return c
+		}
+		zoneA, zoneB := zones[a.Labels[LabelZone]], zones[b.Labels[LabelZone]]
+		if c := compareShares(zoneA.used, zoneA.slots, zoneB.used, zoneB.slots); c != 0 {
 			return c
 		}
 		return cmp.Compare(rank(demand.Stream, a.Name), rank(demand.Stream, b.Name))
 	})
 	return best.Name, fmt.Sprintf("node %s has %d of %d slots taken, the smallest share", best.Name, best.Used, best.Slots)
+}
+
+// compareShares compares usedA/slotsA with usedB/slotsB without rounding.
+func compareShares(usedA, slotsA, usedB, slotsB int) int {
+	return cmp.Compare(int64(usedA)*int64(slotsB), int64(usedB)*int64(slotsA))
+}
+
+type zone struct{ used, slots int }
+
+// zonesOf sums up the nodes that take streams, by zone.
+func zonesOf(nodes []Node) map[string]zone {
+	zones := map[string]zone{}
+	for _, node := range nodes {
+		if node.Unfit == "" {
+			sum := zones[node.Labels[LabelZone]]
+			zones[node.Labels[LabelZone]] = zone{sum.used + node.Used, sum.slots + node.Slots}
+		}
+	}
+	return zones
 }
 
 func obstacle(node Node, demand Demand) string {

@@ -24,6 +24,15 @@ func TestChoose(t *testing.T) {
 		"a selector leaves those with all labels": {
 			[]Node{{Name: "b", Slots: 10}, {Name: "c", Slots: 10, Used: 9, Labels: map[string]string{"zone": "1", "disk": "ssd"}}},
 			Demand{Stream: "s", Selector: map[string]string{"zone": "1", "disk": "ssd"}}, "c", "node c has 9 of 10 slots taken, the smallest share"},
+		"a node that will be drained soon is the last choice": {
+			[]Node{a, {Name: "b", Slots: 10, Doubt: "is about to be removed"}}, Demand{Stream: "s"}, "a", "node a has 5 of 10 slots taken, the smallest share"},
+		"but a choice": {
+			[]Node{{Name: "b", Slots: 10, Doubt: "is about to be removed"}}, Demand{Stream: "s"}, "b", "node b has 0 of 10 slots taken, the smallest share"},
+		"of equal nodes the one in the emptier zone wins": {
+			[]Node{
+				{Name: "a1", Slots: 10, Used: 2, Labels: map[string]string{LabelZone: "1"}}, {Name: "a2", Slots: 10, Used: 6, Labels: map[string]string{LabelZone: "1"}},
+				{Name: "b1", Slots: 10, Used: 2, Labels: map[string]string{LabelZone: "2"}}, {Name: "b2", Slots: 10, Used: 3, Labels: map[string]string{LabelZone: "2"}},
+			}, Demand{Stream: "s"}, "b1", "node b1 has 2 of 10 slots taken, the smallest share"},
 		"no node at all": {nil, Demand{Stream: "s"}, "", "no node is registered"},
 		"none fits: says what is in the way, counted": {
 			[]Node{{Name: "b", Slots: 1, Used: 1}, {Name: "c", Slots: 1, Used: 1}, {Name: "d", Slots: 1, Unfit: "is not ready"}},

@@ -1,0 +1,54 @@
+package placement
+
+import "time"
+
+// Pace bounds, for each node, the transfers to it that are under way at the same time, by how long requests for the streams on
+// their way had to wait: a node that keeps them waiting gets half as many, one that does not gets more again, up to the limit.
+// This is the additive increase and multiplicative decrease of a congestion window. It is not safe for concurrent use.
+type Pace struct {
+	// Limit is what a node starts with, and gets at most.
+	Limit int
+	// Slow is the longest wait that is not too long; 0: no wait is.
+	Slow time.Duration
+
+	shares map[string]*share
+}
+
+type share struct {
+	// allowed transfers at the same time; at least 1, and at most Limit.
+	allowed float64
+	// cutAt is when the share was cut last. What was accepted before it tells of the pace before.
+	cutAt time.Time
+}
+
+// Feel takes in that a transfer to the node, accepted then, kept requests waiting until it was open.
+func (p *Pace) Feel(node string, accepted time.Time, waited time.Duration, now time.Time) {
+	if p.Slow <= 0 {
+		return
+	}
+	known := p.shares[node]
+	if known == nil {
+		if p.shares == nil {
+			p.shares = map[string]*share{}
+		}
+		known = &share{allowed: float64(p.Limit)}
+		p.shares[node] = known
+	}
+	switch {
+	case waited <= p.Slow:
+		known.allowed = min(float64(p.Limit), known.allowed+1/known.allowed)
+	case accepted.After(known.cutAt):
+		known.allowed, known.cutAt = max(1, known.allowed/2), now
+	}
+}
+
+// Share returns how many transfers to the node may be under way at the same time.
+func (p *Pace) Share(node string) int {
+	if known := p.shares[node]; known != nil {
+		return int(known.allowed)
+	}
+	return p.Limit
+}
+
+// Forget drops what is known of a node that is gone.
+func (p *Pace) Forget(node string) { delete(p.shares, node) }
