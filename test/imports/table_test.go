@@ -73,6 +73,11 @@ var table = []rule{
 		"github.com/robfig/cron/v3",
 	}},
 
+	// The plugin of kubectl sees the cluster as a user does, and streams as a client does.
+	{packages: module + "internal/kubectlstream", may: []string{
+		api, condition, handoff, routing, module + "streamclient", kubernetes, runtime, "github.com/spf13/cobra", "golang.org/x/term",
+	}},
+
 	// What wires, and what tests.
 	{packages: module + "cmd/...", may: []string{"..."}},
 	{packages: module + "test/...", may: []string{"..."}},

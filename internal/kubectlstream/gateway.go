@@ -1,0 +1,111 @@
+package kubectlstream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/streamclient"
+)
+
+const (
+	// gatewayVariable is the environment variable that names the gateway.
+	gatewayVariable = "STREAMSHIFT_GATEWAY"
+	// A cluster may name its gateway to everybody who has access to it, in this ConfigMap, under this key.
+	gatewayNamespace = "kube-public"
+	gatewayConfigMap = "streamshift"
+	gatewayKey       = "gateway"
+)
+
+// gatewayHelp says where the gateway's address comes from.
+const gatewayHelp = `The gateway is the one of --gateway, of the environment variable ` + gatewayVariable + `, or the one that the cluster names in
+its ConfigMap ` + gatewayNamespace + "/" + gatewayConfigMap + ", key " + gatewayKey + "."
+
+func addGatewayFlag(command *cobra.Command, address *string) {
+	command.Flags().StringVar(address, "gateway", "", "URL of the gateway, such as http://localhost:4437.")
+}
+
+// gateway returns the URL of the gateway. The cluster is asked only where nothing else names it.
+func (a *access) gateway(ctx context.Context, flag string) (string, error) {
+	if address := cmp.Or(flag, a.Getenv(gatewayVariable)); address != "" {
+		return gatewayURL(address)
+	}
+	const otherwise = "give --gateway or set " + gatewayVariable
+	c, err := a.connect(a.flags)
+	if err != nil {
+		return "", fmt.Errorf("asking the cluster for its gateway (or %s): %w", otherwise, err)
+	}
+	named := &corev1.ConfigMap{}
+	err = c.Get(ctx, client.ObjectKey{Namespace: gatewayNamespace, Name: gatewayConfigMap}, named)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", fmt.Errorf("no gateway is known: %s; the cluster has no ConfigMap %s/%s that names one", otherwise, gatewayNamespace, gatewayConfigMap)
+	case err != nil:
+		return "", fmt.Errorf("asking the cluster for its gateway (or %s): %w", otherwise, err)
+	case named.Data[gatewayKey] == "":
+		return "", fmt.Errorf("no gateway is known: %s; the ConfigMap %s/%s has no key %q", otherwise, gatewayNamespace, gatewayConfigMap, gatewayKey)
+	}
+	return gatewayURL(named.Data[gatewayKey])
+}
+
+func gatewayURL(address string) (string, error) {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
+		return "", fmt.Errorf("the gateway %q is no URL such as http://localhost:4437", address)
+	}
+	return address, nil
+}
+
+// records returns the stream of this name at the gateway, and what it holds.
+func (a *access) records(ctx context.Context, argument, gateway string) (*streamclient.Stream, streamclient.Info, error) {
+	object, err := objectName(argument)
+	if err != nil {
+		return nil, streamclient.Info{}, err
+	}
+	namespace, err := a.namespace()
+	if err != nil {
+		return nil, streamclient.Info{}, err
+	}
+	address, err := a.gateway(ctx, gateway)
+	if err != nil {
+		return nil, streamclient.Info{}, err
+	}
+	stream := streamclient.New(address, streamclient.Options{}).Stream(namespace, routing.ClientName(object))
+	info, err := stream.Head(ctx)
+	switch {
+	case errors.Is(err, streamclient.ErrNotFound):
+		return nil, info, fmt.Errorf("there is no stream %q in namespace %q at %s: kubectl stream list -A shows those that there are", argument, namespace, address)
+	case err != nil:
+		return nil, info, gatewayError(address, err)
+	}
+	return stream, info, nil
+}
+
+// gatewayError says at which gateway something failed.
+func gatewayError(address string, err error) error {
+	var answer *streamclient.Error
+	if errors.As(err, &answer) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &unreachable{address: address, err: err}
+}
+
+// unreachable tells that a gateway gave no answer.
+type unreachable struct {
+	address string
+	err     error
+}
+
+func (u *unreachable) Error() string {
+	return fmt.Sprintf("gateway %s does not answer: %v; check --gateway and that it runs", u.address, u.err)
+}
+
+func (u *unreachable) Unwrap() error { return u.err }
