@@ -27,7 +27,7 @@ type options struct {
 	drainLimits                                   placement.Limits
 	takeoverAfter                                 time.Duration
 	drainMode, guardImage                         string
-	drainGrace                                    time.Duration
+	drainGrace, drainSlowAfter                    time.Duration
 	logging                                       zap.Options
 }
 
@@ -59,6 +59,8 @@ func newCommand() *cobra.Command {
 	flags.IntVar(&o.drainLimits.Total, "drain-limit", 64, "transfers of drains and takeovers under way at the same time, in all")
 	flags.IntVar(&o.drainLimits.PerSource, "drain-limit-per-source", 32, "the same, from one node")
 	flags.IntVar(&o.drainLimits.PerTarget, "drain-limit-per-target", 32, "the same, to one node")
+	flags.DurationVar(&o.drainSlowAfter, "drain-slow-after", 250*time.Millisecond,
+		"for how long a transfer may keep requests waiting before its target gets fewer at the same time; 0 for never slower")
 	flags.DurationVar(&o.takeoverAfter, "takeover-after", 30*time.Second, "for how long a node must be gone before its streams are taken over; 0 for never")
 	flags.StringVar(&o.drainMode, "drain-mode", string(guard.Strict), "how kubectl drain is made to wait for streams, by a guard pod on each node that holds some: "+
 		"Strict refuses to evict it until they have left, Graceful lets it end when they have left or --drain-grace is over, Off has no guards")

@@ -142,7 +142,8 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	drains := &drain.Reconciler{
 		Client: mgr.GetClient(), Views: views, Nodes: register.NewViews[*v1alpha1.StreamNode](), Slots: ledger,
 		Transfers: &transfers.Maker{Client: mgr.GetClient(), Now: time.Now},
-		Events:    mgr.GetEventRecorder("streamshift"), Taints: o.drainTaints, TakeoverAfter: o.takeoverAfter, Limits: o.drainLimits, Now: time.Now,
+		Events:    mgr.GetEventRecorder("streamshift"), Taints: o.drainTaints, TakeoverAfter: o.takeoverAfter,
+		Limits: o.drainLimits, SlowAfter: o.drainSlowAfter, Metrics: drain.NewMetrics(metrics.Registry), Now: time.Now,
 	}
 	if err := drains.SetupWithManager(ctx, mgr); err != nil {
 		return err

@@ -20,6 +20,10 @@ type view struct {
 	nodes []*nodeView
 	// transfers are the ones of this package's making that have not ended.
 	transfers []v1alpha1.StreamTransfer
+	// failed has the names of those that ended without success, as namespace/name.
+	failed map[string]bool
+	// shares are what the pace allows each node, in transfers to it at the same time.
+	shares map[string]int
 }
 
 // nodeView is one node, with its streams where they are to leave.
@@ -60,12 +64,27 @@ func (r *Reconciler) observe(ctx context.Context) (*view, error) {
 			}
 		}
 	}
-	list := &v1alpha1.StreamTransferList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{openIndex: "true"}); err != nil {
-		return nil, fmt.Errorf("listing transfers: %w", err)
+	v.shares = r.pace.sharesOf(v.nodes)
+	if v.transfers, err = r.transfersThat(ctx, areOpen); err != nil {
+		return nil, err
 	}
-	v.transfers = list.Items
+	failed, err := r.transfersThat(ctx, haveFailed)
+	if err != nil {
+		return nil, err
+	}
+	v.failed = make(map[string]bool, len(failed))
+	for i := range failed {
+		v.failed[failed[i].Namespace+"/"+failed[i].Name] = true
+	}
 	return v, nil
+}
+
+func (r *Reconciler) transfersThat(ctx context.Context, state string) ([]v1alpha1.StreamTransfer, error) {
+	list := &v1alpha1.StreamTransferList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{stateIndex: state}); err != nil {
+		return nil, fmt.Errorf("listing transfers that %s: %w", state, err)
+	}
+	return list.Items, nil
 }
 
 func (r *Reconciler) readNodes(ctx context.Context) ([]v1alpha1.StreamNode, map[string]placement.NodeSignals, error) {
@@ -87,7 +106,7 @@ func (r *Reconciler) readNodes(ctx context.Context) ([]v1alpha1.StreamNode, map[
 
 // SignalsOf returns what a Kubernetes node tells of a drain.
 func SignalsOf(node *corev1.Node) placement.NodeSignals {
-	signals := placement.NodeSignals{Cordoned: node.Spec.Unschedulable}
+	signals := placement.NodeSignals{Cordoned: node.Spec.Unschedulable, Terminating: node.DeletionTimestamp != nil}
 	for _, taint := range node.Spec.Taints {
 		signals.Taints = append(signals.Taints, taint.Key)
 	}
@@ -107,7 +126,7 @@ func (r *Reconciler) look(node *v1alpha1.StreamNode, signals placement.NodeSigna
 		}
 	}
 	n.plan = placement.Node{Name: node.Name, Slots: int(node.Spec.Slots), Used: r.Slots.Usage(node.Name).Taken(), Labels: node.Labels}
-	n.plan.Unfit = condition.NodeUnfit(node)
+	n.plan.Unfit, n.plan.Doubt = condition.NodeUnfit(node), placement.Doubt(signals)
 	if n.leaves() {
 		n.plan.Unfit = "is draining"
 	}
@@ -129,8 +148,16 @@ func (r *Reconciler) ownedBy(ctx context.Context, node string) ([]v1alpha1.Strea
 	return owned, nil
 }
 
-// isOpen tells whether a transfer is of this package's making and has not ended.
-func isOpen(transfer *v1alpha1.StreamTransfer) bool {
+// stateOf says how a transfer of this package's making stands, for the index: it is open, it has failed, or nothing of interest.
+func stateOf(transfer *v1alpha1.StreamTransfer) string {
 	cause := transfer.Labels[v1alpha1.LabelCause]
-	return (cause == v1alpha1.CauseDrain || cause == v1alpha1.CauseTakeover) && !handoff.Terminal(transfer)
+	switch {
+	case cause != v1alpha1.CauseDrain && cause != v1alpha1.CauseTakeover:
+		return ""
+	case !handoff.Terminal(transfer):
+		return areOpen
+	case transfer.Status.Phase == v1alpha1.TransferFailed:
+		return haveFailed
+	}
+	return ""
 }

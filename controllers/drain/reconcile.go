@@ -38,7 +38,14 @@ type Reconciler struct {
 	// TakeoverAfter is for how long a node must be gone before its streams are taken over; 0: never.
 	TakeoverAfter time.Duration
 	Limits        placement.Limits
-	Now           func() time.Time
+	// SlowAfter is for how long a transfer may keep requests waiting before its target gets fewer at the same time; 0: for ever.
+	SlowAfter time.Duration
+	Metrics   *Metrics
+	Now       func() time.Time
+
+	pace pace
+	// reported is when the progress of a node's drain was written last.
+	reported map[string]time.Time
 }
 
 // lookAgain is when a pass is made though nothing changes, while streams are to leave.
@@ -111,6 +118,7 @@ func decide(v *view, limits placement.Limits) decision {
 		leaving = append(leaving, l)
 	}
 	var moves []placement.Move
+	limits.Shares = v.shares
 	moves, d.blocked = placement.PlanLeave(nodes, leaving, underWay, limits)
 	for _, m := range moves {
 		cause := v1alpha1.CauseDrain

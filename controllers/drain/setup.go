@@ -16,11 +16,15 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/slots"
+	"github.com/streamshift/streamshift/internal/handoff"
+	"github.com/streamshift/streamshift/internal/placement"
 )
 
 const (
 	ownerIndex = "owner"
-	openIndex  = "openOfDrain"
+	stateIndex = "stateOfDrain"
+	areOpen    = "are open"
+	haveFailed = "have failed"
 	// gather is how long events are gathered before a pass: a pass looks at everything once.
 	gather = 10 * time.Millisecond
 )
@@ -32,6 +36,7 @@ type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // SetupWithManager registers the controller and its indexes.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	r.pace.pace = placement.Pace{Limit: r.Limits.PerTarget, Slow: r.SlowAfter}
 	indexer := mgr.GetFieldIndexer()
 	err := indexer.IndexField(ctx, &v1alpha1.Stream{}, ownerIndex, func(object client.Object) []string {
 		if stream, ok := object.(*v1alpha1.Stream); ok && stream.Status.Node != "" {
@@ -42,9 +47,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	if err != nil {
 		return fmt.Errorf("indexing streams by owner: %w", err)
 	}
-	err = indexer.IndexField(ctx, &v1alpha1.StreamTransfer{}, openIndex, func(object client.Object) []string {
-		if transfer, ok := object.(*v1alpha1.StreamTransfer); ok && isOpen(transfer) {
-			return []string{"true"}
+	err = indexer.IndexField(ctx, &v1alpha1.StreamTransfer{}, stateIndex, func(object client.Object) []string {
+		if transfer, ok := object.(*v1alpha1.StreamTransfer); ok && stateOf(transfer) != "" {
+			return []string{stateOf(transfer)}
 		}
 		return nil
 	})
@@ -55,7 +60,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Named("drain").
 		Watches(&v1alpha1.StreamNode{}, whenever()).
 		Watches(&corev1.Node{}, whenever()).
-		Watches(&v1alpha1.StreamTransfer{}, whenever()).
+		Watches(&v1alpha1.StreamTransfer{}, r.whenTransfersChange()).
 		Watches(&v1alpha1.Stream{}, whenPlacesChange()).
 		Complete(r)
 	if err != nil {
@@ -64,7 +69,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	return nil
 }
 
-func whenever() handler.EventHandler {
+func whenever() handler.Funcs {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, _ event.CreateEvent, q requests) { q.AddAfter(everything, gather) },
 		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q requests) { q.AddAfter(everything, gather) },
@@ -72,9 +77,23 @@ func whenever() handler.EventHandler {
 	}
 }
 
+// whenTransfersChange also takes in how long a transfer kept requests waiting, once it has ended.
+func (r *Reconciler) whenTransfersChange() handler.EventHandler {
+	all := whenever()
+	all.UpdateFunc = func(_ context.Context, e event.UpdateEvent, q requests) {
+		old, okOld := e.ObjectOld.(*v1alpha1.StreamTransfer)
+		next, okNext := e.ObjectNew.(*v1alpha1.StreamTransfer)
+		if okOld && okNext && !handoff.Terminal(old) && handoff.Terminal(next) {
+			r.pace.ended(next, r.Now())
+		}
+		q.AddAfter(everything, gather)
+	}
+	return all
+}
+
 // whenPlacesChange leaves out what a stream does at its owner.
 func whenPlacesChange() handler.EventHandler {
-	all := whenever().(handler.Funcs) //nolint:forcetypeassert // made above
+	all := whenever()
 	all.UpdateFunc = func(_ context.Context, e event.UpdateEvent, q requests) {
 		old, okOld := e.ObjectOld.(*v1alpha1.Stream)
 		next, okNext := e.ObjectNew.(*v1alpha1.Stream)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
+	"github.com/streamshift/streamshift/controllers/transfers"
 	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/placement"
 )
@@ -21,19 +22,24 @@ import (
 // fieldOwner is the field manager of the part of a node's status that tells of its drain.
 const fieldOwner = client.FieldOwner("streamshift-drain")
 
+// reportEvery is how often progress is written at most where nothing but the numbers changes.
+const reportEvery = time.Second
+
 // maxBlockers is how many blockers are named; the others are counted.
 const maxBlockers = 10
 
 // report writes how far a drain is, where that changed: conditions at once, counters at most once a second.
 func (r *Reconciler) report(ctx context.Context, v *view, n *nodeView, blocked []placement.Blocker) error {
 	old := &n.node.Status
+	r.Metrics.report(n, blocked, v.shares[n.node.Name], r.Limits.PerTarget)
 	if !n.leaves() && old.Drain == nil && !condition.IsTrue(old.Conditions, v1alpha1.ConditionDraining) {
 		return nil
 	}
-	progress, set := progressOf(v.now, n, blocked), conditionsOf(n, blocked)
+	progress, set := progressOf(v, n, blocked), conditionsOf(n, blocked)
 	merged := condition.Merge(old.Conditions, n.node.Generation, metav1.NewTime(v.now.Truncate(time.Second)), set...)
-	if equality.Semantic.DeepEqual(old.Conditions, merged) && equality.Semantic.DeepEqual(old.Drain, progress) {
-		return nil
+	sameConditions := equality.Semantic.DeepEqual(old.Conditions, merged)
+	if sameConditions && (equality.Semantic.DeepEqual(old.Drain, progress) || v.now.Sub(r.reported[n.node.Name]) < reportEvery) {
+		return nil // a pass is made at least every lookAgain while streams leave: what is left out now is written then
 	}
 	fields := map[string]any{}
 	if progress != nil {
@@ -48,22 +54,37 @@ func (r *Reconciler) report(ctx context.Context, v *view, n *nodeView, blocked [
 		return err //nolint:wrapcheck // says what it was doing
 	}
 	r.Nodes.Wrote(written)
+	r.wroteReport(n, v.now)
 	r.tellChanges(ctx, n.node, set)
+	r.tellLate(n.node, progress)
 	return nil
 }
 
+// wroteReport remembers when a node's progress was written, for as long as streams are to leave it.
+func (r *Reconciler) wroteReport(n *nodeView, now time.Time) {
+	if r.reported == nil {
+		r.reported = map[string]time.Time{}
+	}
+	r.reported[n.node.Name] = now
+	if !n.leaves() {
+		delete(r.reported, n.node.Name)
+	}
+}
+
 // progressOf counts; nil where no stream is to leave.
-func progressOf(now time.Time, n *nodeView, blocked []placement.Blocker) *v1alpha1.DrainStatus {
+func progressOf(v *view, n *nodeView, blocked []placement.Blocker) *v1alpha1.DrainStatus {
 	if !n.leaves() {
 		return nil
 	}
 	remaining := int32(len(n.streams)) //nolint:gosec // bounded by the number of streams
-	progress := &v1alpha1.DrainStatus{StartedAt: metav1.NewTime(now.Truncate(time.Second)), Total: remaining, Remaining: remaining}
+	progress := &v1alpha1.DrainStatus{StartedAt: metav1.NewTime(v.now.Truncate(time.Second)), Total: remaining, Remaining: remaining}
 	if before := n.node.Status.Drain; before != nil {
 		progress.StartedAt, progress.Total = before.StartedAt, max(before.Total, remaining)
 	}
 	progress.Moved = progress.Total - remaining
+	progress.Failed = failedOf(v, n)
 	progress.Blocked = int32(len(blocked)) //nolint:gosec // as above
+	progress.EstimatedEnd, progress.Late = estimate(v.now, progress, n.node.Status.StopsAt)
 	for i, blocker := range blocked {
 		if i == maxBlockers {
 			break
@@ -71,6 +92,40 @@ func progressOf(now time.Time, n *nodeView, blocked []placement.Blocker) *v1alph
 		progress.Blockers = append(progress.Blockers, v1alpha1.DrainBlocker{Stream: blocker.Stream, Reason: blocker.Reason, Message: limited(blocker.Message)})
 	}
 	return progress
+}
+
+// failedOf counts the streams of a node whose last transfer, of the name that the next one will have, failed.
+func failedOf(v *view, n *nodeView) (count int32) {
+	for i := range n.streams {
+		stream := &n.streams[i]
+		for _, cause := range []string{v1alpha1.CauseDrain, v1alpha1.CauseTakeover} {
+			if v.failed[stream.Namespace+"/"+transfers.Name(stream.Name, stream.Status.Epoch, cause)] {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// usualPace is how many streams are taken to leave in a second before any has: what a small machine does.
+const usualPace = 50
+
+// estimate returns when the streams that can leave will have left, and how many will not have by the time the agent ends.
+func estimate(now time.Time, progress *v1alpha1.DrainStatus, stopsAt *metav1.Time) (end *metav1.Time, late int32) {
+	leaving := progress.Remaining - progress.Blocked
+	elapsed := now.Sub(progress.StartedAt.Time)
+	pace := float64(usualPace)
+	if progress.Moved > 0 && elapsed > 0 {
+		pace = float64(progress.Moved) / elapsed.Seconds()
+		if leaving > 0 {
+			end = &metav1.Time{Time: now.Add(time.Duration(float64(leaving) / pace * float64(time.Second))).Truncate(time.Second)}
+		}
+	}
+	if stopsAt != nil {
+		inTime := int32(max(0, stopsAt.Sub(now).Seconds()) * pace) //nolint:gosec // bounded below
+		late = max(0, progress.Remaining-min(leaving, inTime))
+	}
+	return end, late
 }
 
 const maxBlockerMessage = 512
@@ -98,6 +153,16 @@ func conditionsOf(n *nodeView, blocked []placement.Blocker) []condition.Conditio
 			fmt.Sprintf("%d streams cannot leave; the first is %s: %s.", len(blocked), blocked[0].Stream, blocked[0].Message))
 	}
 	return []condition.Condition{condition.True(v1alpha1.ConditionDraining, n.reason, n.message), drained, isBlocked}
+}
+
+// tellLate makes an event once it is foreseen that streams will not have left when the agent ends.
+func (r *Reconciler) tellLate(node *v1alpha1.StreamNode, progress *v1alpha1.DrainStatus) {
+	if progress == nil || progress.Late == 0 || node.Status.Drain != nil && node.Status.Drain.Late > 0 {
+		return
+	}
+	r.Events.Eventf(node, nil, corev1.EventTypeWarning, "DrainWillNotFit", "Drain",
+		"About %d of %d streams will not have left when the agent ends, at %s: they are taken over afterwards.",
+		progress.Late, progress.Remaining, node.Status.StopsAt.UTC().Format(time.RFC3339))
 }
 
 func (r *Reconciler) tellChanges(ctx context.Context, node *v1alpha1.StreamNode, set []condition.Condition) {

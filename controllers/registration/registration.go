@@ -63,6 +63,8 @@ type state struct {
 	// problem is one sentence on what is wrong with the object store; empty where it answers.
 	problem                 string
 	holdsSessions, stopping bool
+	// stopsAt is when the streams must have left, in RFC 3339; empty where the agent is not stopping.
+	stopsAt string
 }
 
 // watchSessionsEvery is how often the agent looks whether it still holds sessions; it tells only of a change.
@@ -111,9 +113,14 @@ func (a *Agent) Start(ctx context.Context) error {
 	}
 }
 
-// Leave says that the agent is about to end and wants its streams transferred away.
+// Leave says that the agent is about to end and wants its streams transferred away, by the context's deadline.
 func (a *Agent) Leave(ctx context.Context) error {
-	a.note(func(s *state) { s.stopping = true })
+	a.note(func(s *state) {
+		s.stopping = true
+		if deadline, bounded := ctx.Deadline(); bounded {
+			s.stopsAt = deadline.UTC().Format(time.RFC3339)
+		}
+	})
 	return a.report(ctx)
 }
 
@@ -194,17 +201,20 @@ func (a *Agent) status(s state) *unstructured.Unstructured {
 	if s.problem != "" {
 		reachable, reason, message = "False", v1alpha1.ReasonStoreUnreachable, s.problem
 	}
+	status := map[string]any{
+		"address": a.Address, "instance": a.Instance, "startedAt": a.startedAt.UTC().Format(time.RFC3339),
+		"holdsSessions": s.holdsSessions, "stopping": s.stopping,
+		"conditions": []any{map[string]any{
+			"type": v1alpha1.ConditionObjectStoreReachable, "status": reachable, "reason": reason, "message": message,
+			"lastTransitionTime": a.Now().UTC().Format(time.RFC3339),
+		}},
+	}
+	if s.stopsAt != "" {
+		status["stopsAt"] = s.stopsAt
+	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "StreamNode",
-		"metadata": map[string]any{"name": a.Node},
-		"status": map[string]any{
-			"address": a.Address, "instance": a.Instance, "startedAt": a.startedAt.UTC().Format(time.RFC3339),
-			"holdsSessions": s.holdsSessions, "stopping": s.stopping,
-			"conditions": []any{map[string]any{
-				"type": v1alpha1.ConditionObjectStoreReachable, "status": reachable, "reason": reason, "message": message,
-				"lastTransitionTime": a.Now().UTC().Format(time.RFC3339),
-			}},
-		},
+		"metadata": map[string]any{"name": a.Node}, "status": status,
 	}}
 }
 

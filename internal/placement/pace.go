@@ -1,6 +1,9 @@
 package placement
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Pace bounds, for each node, the transfers to it that are under way at the same time, by how long requests for the streams on
 // their way had to wait: a node that keeps them waiting gets half as many, one that does not gets more again, up to the limit.
@@ -50,5 +53,7 @@ func (p *Pace) Share(node string) int {
 	return p.Limit
 }
 
-// Forget drops what is known of a node that is gone.
-func (p *Pace) Forget(node string) { delete(p.shares, node) }
+// Keep drops what is known of nodes other than these.
+func (p *Pace) Keep(nodes map[string]bool) {
+	maps.DeleteFunc(p.shares, func(node string, _ *share) bool { return !nodes[node] })
+}

@@ -41,6 +41,17 @@ func TestPace(t *testing.T) {
 	}
 }
 
+func TestPaceForgetsNodesThatAreGone(t *testing.T) {
+	pace := Pace{Limit: 8, Slow: time.Millisecond}
+	for _, node := range []string{"a", "b"} {
+		pace.Feel(node, time.Unix(1, 0), time.Second, time.Unix(2, 0))
+	}
+	pace.Keep(map[string]bool{"b": true})
+	if a, b := pace.Share("a"), pace.Share("b"); a != 8 || b != 4 {
+		t.Errorf("a may have %d, b %d; want 8 for the one that is new, 4 for the one that was kept", a, b)
+	}
+}
+
 func TestPaceStaysWithinItsLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pace := Pace{Limit: rapid.IntRange(1, 64).Draw(t, "limit"), Slow: time.Millisecond}
