@@ -71,6 +71,8 @@ const (
 	ReasonNotYet             = "NotYet"
 	ReasonTakenOver          = "TakenOver"
 	ReasonSourceGone         = "SourceGone"
+	ReasonCannotOpen         = "CannotOpen"
+	ReasonNotOpened          = "NotOpened"
 )
 
 // Reasons of the conditions Draining, Drained and DrainBlocked.
@@ -88,6 +90,8 @@ const (
 const (
 	CauseDrain    = "Drain"
 	CauseTakeover = "Takeover"
+	// CauseCannotOpen: the owner tried for long to open the stream.
+	CauseCannotOpen = "CannotOpen"
 )
 
 // Labels of objects that the operator makes.

@@ -130,9 +130,13 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	}
 	transferring := &streamtransfer.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger,
-		Events: mgr.GetEventRecorder("streamshift"), Metrics: streamtransfer.NewMetrics(metrics.Registry), Now: time.Now,
+		Events: mgr.GetEventRecorder("streamshift"), Metrics: streamtransfer.NewMetrics(metrics.Registry),
+		OpenWithin: o.openWithin, Now: time.Now,
 	}
 	if err := transferring.SetupWithManager(ctx, mgr); err != nil {
+		return err
+	}
+	if err := addRescue(mgr, o, views, ledger); err != nil {
 		return err
 	}
 	validator := &streamtransfer.Validator{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger}

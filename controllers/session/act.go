@@ -30,6 +30,8 @@ func (r *Reconciler) act(ctx context.Context, v *view, d decision) error {
 		return nil
 	case releaseObject:
 		return r.releaseObject(ctx, v.stream)
+	case tellCannotOpen:
+		return r.propose(ctx, v, handoff.CannotOpen(v.stream, v.cannotOpen.Error(), metav1.NewMicroTime(r.Now())))
 	case forget:
 		r.host.forget(client.ObjectKeyFromObject(v.stream))
 		return nil
@@ -102,6 +104,7 @@ func (r *Reconciler) open(ctx context.Context, v *view) {
 			return
 		}
 		if e.opening.Epoch != epoch {
+			e.failingSince = time.Time{}
 			e.opening = Opening{
 				Stream: string(v.stream.UID), Epoch: epoch, Session: r.NewID(), Tail: tailHint(v.stream),
 				Created: v.stream.Spec.Creation != v1alpha1.CreationByClient,
@@ -140,6 +143,9 @@ func (r *Reconciler) opened(ctx context.Context, key types.NamespacedName, uid t
 		if err != nil {
 			mayOpen := e.session.MayOpen
 			e.ended(err)
+			if e.failingSince.IsZero() {
+				e.failingSince = now.Time
+			}
 			if opening.Resumes && e.session.Phase == handoff.SessionNone {
 				e.session = handoff.Session{Phase: handoff.SessionClosed, Epoch: opening.Epoch} // as it was
 				return
@@ -149,7 +155,7 @@ func (r *Reconciler) opened(ctx context.Context, key types.NamespacedName, uid t
 			}
 			return
 		}
-		taken = true
+		taken, e.failingSince = true, time.Time{}
 		e.log, e.openedAt, e.closing = log, &now, handoff.Closing{}
 		e.session = handoff.Session{Phase: handoff.SessionOpen, Epoch: opening.Epoch}
 	})

@@ -20,7 +20,7 @@ func TestASourceThatCannotCompleteServesOn(t *testing.T) {
 	}
 	h.accept()
 	h.setAway(true)
-	h.until("the source has closed", func() bool { return h.phase() == handoff.SessionClosed })
+	h.untilClosedInVain()
 	if d := routing.Decide("a", h.situation()); d.Act != routing.Conflict {
 		t.Errorf("a closed source: %+v, want to send on to the target", d)
 	}
@@ -56,7 +56,7 @@ func TestACompletionThatWasTakenUnseenFencesTheSource(t *testing.T) {
 	h := newHarness(t)
 	h.accept()
 	h.setAway(true)
-	h.until("the source has closed", func() bool { return h.phase() == handoff.SessionClosed })
+	h.untilClosedInVain()
 	log, err := h.node.Engine.Open(t.Context(), Opening{Stream: "uid-1", Epoch: 2, Session: "target"})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestAWithdrawnTransferLeavesTheResumedSessionOpen(t *testing.T) {
 	h := newHarness(t)
 	h.accept()
 	h.setAway(true)
-	h.until("the source has closed", func() bool { return h.phase() == handoff.SessionClosed })
+	h.untilClosedInVain()
 	h.pass(cutOffAfter)
 	h.until("the source serves again", func() bool { return h.situation().Log != nil })
 	h.change(func(s *v1alpha1.StreamStatus) { s.PendingTransfer = nil })
@@ -135,4 +135,15 @@ func TestANodeThatWasTakenOverNoticesWithoutAnAppend(t *testing.T) {
 	if d := routing.Decide("a", h.situation()); d.Act == routing.Serve {
 		t.Errorf("requests: %+v, want not to serve", d)
 	}
+}
+
+// untilClosedInVain reconciles until the source has closed and has proposed the completion in vain.
+func (h *harness) untilClosedInVain() {
+	h.Helper()
+	h.until("the source has closed and cannot complete", func() bool {
+		h.node.host.mu.Lock()
+		defer h.node.host.mu.Unlock()
+		e := h.node.host.entries[h.key]
+		return e.session.Phase == handoff.SessionClosed && !e.unansweredSince.IsZero()
+	})
 }

@@ -1,12 +1,14 @@
 package session
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/handoff"
 )
 
@@ -23,6 +25,12 @@ func TestDecide(t *testing.T) {
 	deleting := func(s *v1alpha1.Stream) { s.DeletionTimestamp = &metav1.Time{Time: now} }
 	elsewhere := func(s *v1alpha1.Stream) { s.Status.Node = "other" }
 	open := handoff.Session{Phase: handoff.SessionOpen, Epoch: 2}
+	opening := func(s *v1alpha1.Stream) { s.Status.State = v1alpha1.StreamOpening }
+	told := func(s *v1alpha1.Stream) {
+		s.Status.State = v1alpha1.StreamOpening
+		s.Status.Conditions = condition.Merge(nil, 1, metav1.Time{}, condition.False(v1alpha1.ConditionReady, v1alpha1.ReasonCannotOpen, ""))
+	}
+	mayOpen, failed := handoff.Session{MayOpen: 2}, errors.New("the object store refuses")
 	for name, c := range map[string]struct {
 		view view
 		want string
@@ -36,6 +44,9 @@ func TestDecide(t *testing.T) {
 		"not twice at a time":                        {view{stream: stream(deleting), involved: true, deleted: true, removing: true}, "Wait"},
 		"then the object is let go":                  {view{stream: stream(deleting), involved: true, deleted: true, removed: true}, "ReleaseObject"},
 		"a log that says deleted deletes the object": {view{stream: stream(nil), involved: true, deleted: true}, "Expire"},
+		"a stream that was placed here is opened":    {view{stream: stream(opening), session: mayOpen, involved: true}, "Open"},
+		"where that fails for a while it is told":    {view{stream: stream(opening), session: mayOpen, involved: true, cannotOpen: failed}, "TellCannotOpen"},
+		"once, and tried again":                      {view{stream: stream(told), session: mayOpen, involved: true, cannotOpen: failed}, "Open"},
 		"a stream that is gone is forgotten":         {view{stream: stream(nil), session: open, involved: true, gone: true}, "Forget"},
 		"one that just went elsewhere is remembered": {view{stream: stream(elsewhere)}, "Wait"},
 		"one that went a while ago is not":           {view{stream: stream(elsewhere), forgettable: true}, "Forget"},

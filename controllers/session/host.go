@@ -54,6 +54,8 @@ type entry struct {
 	// inboundSince is when the pending transfer that brings the stream here was seen; overdue, that this is long ago.
 	inboundSince time.Time
 	overdue      bool
+	// failingSince is since when attempts at opening the session at opening.Epoch have failed; zero: none has.
+	failingSince time.Time
 	// failure is the last error of the work on the session; nil once it succeeded.
 	failure error
 	// changed is closed, and replaced, when anything that the front sees changes.
@@ -151,7 +153,7 @@ func (e *entry) end() {
 	}
 	e.log, e.session, e.opening, e.closing, e.failure = nil, handoff.Session{}, Opening{}, handoff.Closing{}, nil
 	e.removing, e.removed, e.deleted = false, false, false
-	e.unansweredSince = time.Time{}
+	e.unansweredSince, e.failingSince = time.Time{}, time.Time{}
 }
 
 // ended notes that a session ended by itself.

@@ -31,6 +31,8 @@ type view struct {
 	removing, removed bool
 	// deleted tells that the log says that the stream is deleted.
 	deleted bool
+	// cannotOpen is why attempts at opening the session have failed for a while; nil: they have not.
+	cannotOpen error
 	// expiresAt is when an open stream ends, if nobody uses it before; nil: never.
 	expiresAt *time.Time
 }
@@ -83,6 +85,9 @@ func (h *host) view(key types.NamespacedName, now time.Time) *view {
 		forgettable: now.Sub(e.seenAt) >= forgetAfter,
 	}
 	v.session.CutOff = e.cutOff(now)
+	if !e.failingSince.IsZero() && e.session.Phase == handoff.SessionNone && now.Sub(e.failingSince) >= tellFailureAfter {
+		v.cannotOpen = e.failure
+	}
 	if !e.overdue && arriving(h.me, &e.stream.Status) != "" && now.Sub(e.inboundSince) >= giveBackAfter {
 		e.overdue = true
 		e.tell()

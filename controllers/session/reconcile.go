@@ -10,7 +10,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
+	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/handoff"
 )
 
@@ -42,6 +44,8 @@ const (
 	retryAfter = time.Second
 	// forgetAfter is for how long the node remembers where a stream went, for requests that still come here.
 	forgetAfter = time.Minute
+	// tellFailureAfter is for how long opening a stream must fail before the stream's condition says so: once an epoch.
+	tellFailureAfter = 2 * time.Second
 )
 
 // Reconcile observes, decides and acts on one stream.
@@ -78,6 +82,8 @@ const (
 	// removeLog removes the log of a stream that is being deleted; releaseObject lets the object go afterwards.
 	removeLog
 	releaseObject
+	// tellCannotOpen says in the stream's condition that opening it fails.
+	tellCannotOpen
 	// forget drops what is known of a stream that is gone, or went elsewhere a while ago.
 	forget
 )
@@ -98,6 +104,8 @@ func (d decision) String() string {
 		return "RemoveLog"
 	case releaseObject:
 		return "ReleaseObject"
+	case tellCannotOpen:
+		return "TellCannotOpen"
 	case forget:
 		return "Forget"
 	}
@@ -125,6 +133,10 @@ func decide(me string, v *view, now time.Time) decision {
 		return decision{effect: expire, reason: "the stream's time to live is over"}
 	}
 	step := handoff.Decide(me, &v.stream.Status, v.session)
+	if ready, _ := condition.Get(v.stream.Status.Conditions, v1alpha1.ConditionReady); step.Action == handoff.Open &&
+		v.cannotOpen != nil && ready.Reason != v1alpha1.ReasonCannotOpen {
+		return decision{effect: tellCannotOpen, reason: "opening the stream fails"}
+	}
 	return decision{step: step, reason: step.Reason}
 }
 

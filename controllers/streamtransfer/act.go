@@ -110,13 +110,14 @@ func (r *Reconciler) settleLast(ctx context.Context, view handoff.TransferView) 
 	}
 	lastView := view
 	lastView.Transfer = last
+	lastView.Superseded = view.SourceGone || handoff.OpeningOverdue(view.Stream, r.OpenWithin, view.Now)
 	switch decision := handoff.DecideTransfer(lastView); decision.Action {
-	case handoff.TransferSucceed:
+	case handoff.TransferSucceed, handoff.TransferFail:
 		if err := r.recordOutcome(ctx, lastView, decision); err != nil {
 			return err
 		}
 		return errSettled
-	case handoff.TransferFail, handoff.TransferCancel, handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw,
+	case handoff.TransferCancel, handoff.TransferWait, handoff.TransferAccept, handoff.TransferWithdraw,
 		handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
 	}
 	return errDecideAgain

@@ -32,7 +32,9 @@ type Reconciler struct {
 	Slots   *slots.Ledger
 	Events  events.EventRecorder
 	Metrics *Metrics
-	Now     func() time.Time
+	// OpenWithin is for how long an owner may try to open a stream before another transfer may take it on; 0: for ever.
+	OpenWithin time.Duration
+	Now        func() time.Time
 }
 
 const (

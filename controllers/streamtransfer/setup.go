@@ -8,7 +8,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"k8s.io/client-go/util/workqueue"
@@ -45,9 +44,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("streamtransfer").
-		For(&v1alpha1.StreamTransfer{}).
-		Watches(&v1alpha1.Stream{}, handler.EnqueueRequestsFromMapFunc(r.ofStream)).
-		Watches(&v1alpha1.StreamNode{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget)).
+		Watches(&v1alpha1.StreamTransfer{}, byPriority(itself)).
+		Watches(&v1alpha1.Stream{}, byPriority(r.ofStream)).
+		Watches(&v1alpha1.StreamNode{}, byPriority(r.ofTarget)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](10*time.Millisecond, time.Second),
@@ -59,25 +58,28 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	return nil
 }
 
+func itself(_ context.Context, object client.Object) []v1alpha1.StreamTransfer {
+	if transfer, ok := object.(*v1alpha1.StreamTransfer); ok {
+		return []v1alpha1.StreamTransfer{*transfer}
+	}
+	return nil
+}
+
 // ofStream returns the transfers of a stream that have not ended.
-func (r *Reconciler) ofStream(ctx context.Context, object client.Object) []reconcile.Request {
+func (r *Reconciler) ofStream(ctx context.Context, object client.Object) []v1alpha1.StreamTransfer {
 	return r.open(ctx, client.InNamespace(object.GetNamespace()), client.MatchingFields{openByStream: object.GetName()})
 }
 
 // ofTarget returns the transfers to a node that have not ended.
-func (r *Reconciler) ofTarget(ctx context.Context, object client.Object) []reconcile.Request {
+func (r *Reconciler) ofTarget(ctx context.Context, object client.Object) []v1alpha1.StreamTransfer {
 	return r.open(ctx, client.MatchingFields{openByTarget: object.GetName()})
 }
 
-func (r *Reconciler) open(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+func (r *Reconciler) open(ctx context.Context, options ...client.ListOption) []v1alpha1.StreamTransfer {
 	list := &v1alpha1.StreamTransferList{}
 	if err := r.Client.List(ctx, list, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Cannot list transfers")
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
+	return list.Items
 }

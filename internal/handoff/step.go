@@ -3,6 +3,7 @@ package handoff
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,21 @@ func Unplaced(stream *v1alpha1.Stream, reason string, now metav1.MicroTime) Step
 
 // UnplacedMessage is the message of the condition that Unplaced sets.
 func UnplacedMessage(reason string) string { return sentence("no node can take the stream: " + reason) }
+
+// CannotOpen says that the owner tries to open the stream and fails. It changes nothing but the conditions; the next step
+// replaces what it says.
+func CannotOpen(stream *v1alpha1.Stream, problem string, now metav1.MicroTime) Step {
+	next := stream.Status.DeepCopy()
+	next.ObservedGeneration = stream.Generation
+	next.Conditions = condition.Merge(next.Conditions, stream.Generation, second(now), condition.False(v1alpha1.ConditionReady, v1alpha1.ReasonCannotOpen,
+		fmt.Sprintf("Node %s cannot open the stream at epoch %d and goes on trying: %s.", next.Node, next.Epoch, limited(problem))))
+	return encode("CannotOpen", stream, next)
+}
+
+// maxProblem bounds how much of an error's text goes into a condition, in bytes.
+const maxProblem = 512
+
+func limited(problem string) string { return strings.ToValidUTF8(problem[:min(len(problem), maxProblem)], "") }
 
 // Opened records that the owner opened the session at the register's epoch.
 func Opened(stream *v1alpha1.Stream, openedAt metav1.MicroTime) Step {

@@ -68,6 +68,9 @@ type TransferView struct {
 	// SourceGone tells that the stream's owner cannot be expected to close it: its lease has run out, or its node is
 	// marked out of service. Whether it still runs does not matter for safety: the log fences it.
 	SourceGone bool
+	// Superseded tells that another transfer takes the stream on, since the owner is gone or has tried for long to open
+	// it: the outcome of this one is recorded although the stream was not opened.
+	Superseded bool
 	// Now is the manager's time, for deadlines.
 	Now time.Time
 }
@@ -114,7 +117,7 @@ func DecideTransfer(view TransferView) TransferDecision {
 // decideCommitted: the register names the target, and no cancellation can change that any more.
 func decideCommitted(view TransferView, last *v1alpha1.LastTransfer) TransferDecision {
 	if view.Stream.Status.State == v1alpha1.StreamOpening {
-		return TransferDecision{TransferWait, v1alpha1.ReasonCommitted, fmt.Sprintf("node %s opens the stream", view.Stream.Status.Node)}
+		return decideOpening(view, last)
 	}
 	if view.Transfer.Spec.Cancel {
 		return TransferDecision{TransferSucceed, v1alpha1.ReasonTooLateToCancel, fmt.Sprintf(
@@ -125,6 +128,43 @@ func decideCommitted(view TransferView, last *v1alpha1.LastTransfer) TransferDec
 			"the stream was taken over from %s, which was gone, by %s", last.Source, last.Target)}
 	}
 	return TransferDecision{TransferSucceed, v1alpha1.ReasonSucceeded, fmt.Sprintf("the stream went from %s to %s", last.Source, last.Target)}
+}
+
+// decideOpening: the target owns the stream and has not opened it.
+func decideOpening(view TransferView, last *v1alpha1.LastTransfer) TransferDecision {
+	owner := view.Stream.Status.Node
+	if view.Superseded {
+		return TransferDecision{TransferFail, v1alpha1.ReasonNotOpened, fmt.Sprintf(
+			"the stream went from %s to %s, which did not open it and gives it away again", last.Source, owner)}
+	}
+	if ready, found := condition.Get(view.Stream.Status.Conditions, v1alpha1.ConditionReady); found && ready.Reason == v1alpha1.ReasonCannotOpen {
+		return TransferDecision{TransferWait, v1alpha1.ReasonCannotOpen, fmt.Sprintf("node %s to open the stream, which fails: %s", owner, ready.Message)}
+	}
+	return TransferDecision{TransferWait, v1alpha1.ReasonCommitted, fmt.Sprintf("node %s opens the stream", owner)}
+}
+
+// OpeningSince returns since when the owner has been trying to open the stream, and false where it is not. Where clocks
+// differ it is off by that: it decides when somebody proposes something, never whether that holds.
+func OpeningSince(stream *v1alpha1.Stream) (time.Time, bool) {
+	register := &stream.Status
+	if register.Node == "" || register.State != v1alpha1.StreamOpening {
+		return time.Time{}, false
+	}
+	ready, found := condition.Get(register.Conditions, v1alpha1.ConditionReady)
+	if !found {
+		return time.Time{}, false
+	}
+	since := ready.LastTransitionTime.Time
+	if last := register.LastTransfer; last != nil && last.CommittedAt.After(since) {
+		since = last.CommittedAt.Time
+	}
+	return since, true
+}
+
+// OpeningOverdue tells whether the owner has been trying to open the stream for as long as within; 0: never.
+func OpeningOverdue(stream *v1alpha1.Stream, within time.Duration, now time.Time) bool {
+	since, opening := OpeningSince(stream)
+	return opening && within > 0 && now.Sub(since) >= within
 }
 
 // decidePending: the register holds the pending record of this transfer.

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/streamshift/streamshift/controllers/register"
+	"github.com/streamshift/streamshift/controllers/rescue"
+	"github.com/streamshift/streamshift/controllers/slots"
+	"github.com/streamshift/streamshift/controllers/transfers"
+)
+
+// addRescue has streams leave nodes that cannot open them.
+func addRescue(mgr ctrl.Manager, o *options, views *register.Streams, ledger *slots.Ledger) error {
+	rescuer := &rescue.Reconciler{
+		Client: mgr.GetClient(), Views: views, Slots: ledger, Transfers: &transfers.Maker{Client: mgr.GetClient(), Now: time.Now},
+		OpenWithin: o.openWithin, Now: time.Now,
+	}
+	return rescuer.SetupWithManager(mgr)
+}
