@@ -1,0 +1,28 @@
+package v1alpha1
+
+// Causes of transfers that the operator makes where no node has to be emptied.
+const (
+	// CausePlacement: Stream.spec.nodeName names another node than the owner.
+	CausePlacement = "Placement"
+	// CauseRebalance: a StreamRebalance.
+	CauseRebalance = "Rebalance"
+)
+
+// Labels and annotations of transfers that a StreamRebalance makes.
+const (
+	// LabelRebalance is the name of the StreamRebalance, LabelPlan the hash of its plan.
+	LabelRebalance = "streamshift.io/rebalance"
+	LabelPlan      = "streamshift.io/plan"
+	// AnnotationCoolDown is for how many seconds the stream stays afterwards.
+	AnnotationCoolDown = "streamshift.io/cool-down-seconds"
+)
+
+// Reasons of condition Reconciling of a stream.
+const (
+	// ReasonAtNode: the stream is where its spec wants it, or the spec wants nothing.
+	ReasonAtNode = "AtNode"
+	// ReasonGoingToNode: a transfer to the node that spec.nodeName names is made, or will be when it is its turn.
+	ReasonGoingToNode = "GoingToNode"
+	// ReasonNodeNameWaits: that node cannot take the stream now.
+	ReasonNodeNameWaits = "NodeNameWaits"
+)
