@@ -28,6 +28,7 @@ type options struct {
 	takeoverAfter, openWithin                     time.Duration
 	drainMode, guardImage                         string
 	drainGrace, drainSlowAfter                    time.Duration
+	balancing                                     balancingOptions
 	logging                                       zap.Options
 }
 
@@ -69,6 +70,8 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.guardImage, "guard-image", "", "the image of the guards: the manager's own (required unless --drain-mode=Off)")
 	flags.DurationVar(&o.drainGrace, "drain-grace", 10*time.Minute, "for how long a guard waits in mode Graceful; Cluster Autoscaler grants at most 10 minutes")
 	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 500, "requests a second to the API server at most")
+
+	o.balancing.bind(flags)
 
 	goFlags := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(goFlags)

@@ -139,6 +139,9 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := addRescue(mgr, o, views, ledger); err != nil {
 		return err
 	}
+	if err := addBalancing(ctx, mgr, &o.balancing, views, ledger); err != nil {
+		return err
+	}
 	validator := &streamtransfer.Validator{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger}
 	if err := validator.SetupWithManager(mgr); err != nil {
 		return err

@@ -34,6 +34,8 @@ func (r *Reconciler) act(ctx context.Context, v *view, d decision) error {
 		return r.reportUnplaced(ctx, v.stream, d.reason)
 	case withdraw:
 		return r.withdraw(ctx, v.stream, d.reason)
+	case noteAtNode:
+		return r.noteAtNode(ctx, v.stream)
 	}
 	panic(fmt.Sprintf("unknown action %d", d.action))
 }
@@ -105,6 +107,16 @@ func (r *Reconciler) withdraw(ctx context.Context, stream *v1alpha1.Stream, reas
 	r.Events.Eventf(updated, nil, corev1.EventTypeNormal, "TransferWithdrawn", "Withdraw", "Withdrew transfer %s: %s", pending.Name, reason)
 	ctrl.LoggerFrom(ctx).Info("Withdrew transfer", "transfer", pending.Name, "epoch", updated.Status.Epoch, "reason", reason)
 	return nil
+}
+
+// noteAtNode says that the present spec has been seen, and wants no other node.
+func (r *Reconciler) noteAtNode(ctx context.Context, stream *v1alpha1.Stream) error {
+	var say []condition.Condition
+	if _, said := condition.Get(stream.Status.Conditions, v1alpha1.ConditionReconciling); said {
+		say = append(say, condition.False(v1alpha1.ConditionReconciling, v1alpha1.ReasonAtNode, "The stream is not wanted on another node."))
+	}
+	_, err := r.propose(ctx, stream, handoff.Note(stream, metav1.NewMicroTime(r.Now()), say...))
+	return err
 }
 
 func (r *Reconciler) propose(ctx context.Context, stream *v1alpha1.Stream, step handoff.Step) (*v1alpha1.Stream, error) {

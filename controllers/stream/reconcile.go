@@ -13,6 +13,7 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
+	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
@@ -46,6 +47,7 @@ const (
 	place
 	reportUnplaced
 	withdraw
+	noteAtNode
 )
 
 // decision is an action, the node that it concerns, and the reason.
@@ -85,6 +87,8 @@ func decide(v *view) decision {
 		return decision{withdraw, register.Node, fmt.Sprintf("transfer %s was deleted, or ended, before it was committed", register.PendingTransfer.Name)}
 	case register.Node == "" && !v.stream.DeletionTimestamp.IsZero() && holdsLog(v.stream):
 		return decision{releaseLog, "", "the stream is deleted before it had an owner: there is no log"}
+	case register.Node != "" && v.stream.DeletionTimestamp.IsZero() && unnoted(v.stream):
+		return decision{noteAtNode, register.Node, "the spec has changed, or the stream has come where it is wanted"}
 	case register.Node != "" || !v.stream.DeletionTimestamp.IsZero():
 		return decision{wait, register.Node, "the stream has an owner, or is being deleted"}
 	}
@@ -96,6 +100,15 @@ func decide(v *view) decision {
 		return decision{holdLog, node, "the log is removed when the stream is deleted"}
 	}
 	return decision{place, node, reason}
+}
+
+// unnoted tells whether the conditions of a stream that is where it is wanted do not say so, or speak of an older spec. A stream
+// that is wanted elsewhere is the business of controllers/nodename; steps of a pending transfer bring the conditions with them.
+func unnoted(stream *v1alpha1.Stream) bool {
+	if wanted := stream.Spec.NodeName; wanted != "" && wanted != stream.Status.Node || stream.Status.PendingTransfer != nil {
+		return false
+	}
+	return stream.Status.ObservedGeneration != stream.Generation || condition.IsTrue(stream.Status.Conditions, v1alpha1.ConditionReconciling)
 }
 
 func demand(stream *v1alpha1.Stream) placement.Demand {
