@@ -85,6 +85,10 @@ bench: ## Measure the window of a transfer beside the floor of the same run.
 bench-append: ## Measure appends beside the protocol's reference server, on files and on a real S3 server. Needs node and npm.
 	go run ./test/appendbench
 
+.PHONY: bench-drain
+bench-drain: ## Measure how fast a node of 1,000 streams is drained beside the floor of the same run, and what clients feel.
+	go run ./test/bench -drain 1000
+
 .PHONY: clean
 clean: ## Remove what was built in this checkout. The machine's caches stay.
 	rm -rf bin

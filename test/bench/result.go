@@ -79,6 +79,8 @@ type limits struct {
 	Aim quantiles `json:"aim"`
 	// Limit is judged.
 	Limit quantiles `json:"limit"`
+	// DrainShare is the least share of the floor's rate that an unpaced drain must have.
+	DrainShare float64 `json:"drainShare"`
 	// From names the runs that the limit comes from.
 	From string `json:"from"`
 }
@@ -97,7 +99,7 @@ func readLimits(path string) (limits, error) {
 	if err := json.Unmarshal(content, &read); err != nil {
 		return limits{}, fmt.Errorf("reading the limits in %s: %w", path, err)
 	}
-	if read.Limit.P50 <= 0 || read.Limit.P99 <= 0 {
+	if read.Limit.P50 <= 0 || read.Limit.P99 <= 0 || read.DrainShare <= 0 {
 		return limits{}, fmt.Errorf("reading the limits in %s: a limit is missing", path)
 	}
 	return read, nil

@@ -44,3 +44,14 @@ func longestGap(moments []time.Time, from, to time.Time) (longest Gap, ok bool) 
 	}
 	return longest, true
 }
+
+// Latencies are the times between the sending and the acknowledgement of the appends that were sent within the time given.
+func (r *Run) Latencies(from, to time.Time) []time.Duration {
+	var latencies []time.Duration
+	for _, attempt := range r.attempts() {
+		if !attempt.acknowledged.IsZero() && attempt.sent.After(from) && attempt.sent.Before(to) {
+			latencies = append(latencies, attempt.acknowledged.Sub(attempt.sent))
+		}
+	}
+	return latencies
+}

@@ -26,6 +26,17 @@ func (t Tally) Clean() bool {
 	return t.Lost == 0 && t.Duplicated == 0 && t.Reordered == 0 && t.Foreign == 0 && t.Failed == 0
 }
 
+// Add sums up the tallies of several streams.
+func (t *Tally) Add(other Tally) {
+	t.Appended += other.Appended
+	t.Read += other.Read
+	t.Lost += other.Lost
+	t.Duplicated += other.Duplicated
+	t.Reordered += other.Reordered
+	t.Foreign += other.Foreign
+	t.Failed += other.Failed
+}
+
 // identity of a record, without its padding.
 type identity struct {
 	writer string

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/test/load"
+	"github.com/streamshift/streamshift/test/localcluster"
+)
+
+const (
+	// loadedStreams of the drained ones have a writer and a reader along.
+	loadedStreams = 8
+	// drainPause is how long a writer rests: some hundred appends a second in all.
+	drainPause = 20 * time.Millisecond
+	// rateDuration is for how long the rate of patches is measured, before a drain and after it.
+	rateDuration = 5 * time.Second
+	drainTimeout = 5 * time.Minute
+	// makersAtOnce make streams at the same time.
+	makersAtOnce = 16
+)
+
+// drainSetting is one drain that is measured.
+type drainSetting struct {
+	name string
+	node string
+	// managerArgs follow the manager's own.
+	managerArgs []string
+}
+
+// drainResult is what one drain cost.
+type drainResult struct {
+	setting drainSetting
+	streams int
+	took    time.Duration
+	// patches is the API server's raw rate, in status patches a second.
+	patches float64
+	// writes that the API server took for the drain, all told, without leases.
+	writes int
+	// window is each transfer's own, by the clocks of the nodes; appends are the latencies of the clients' appends meanwhile,
+	// control those of appends right before.
+	window, appends, control samples
+	tally                    load.Tally
+}
+
+func (r *drainResult) writesPerTransfer() float64 { return float64(r.writes) / float64(r.streams) }
+
+// rate is in streams a second; floorRate what the raw rate of patches makes possible with the writes of this drain.
+func (r *drainResult) rate() float64      { return float64(r.streams) / r.took.Seconds() }
+func (r *drainResult) floorRate() float64 { return r.patches / r.writesPerTransfer() }
+
+func (r *drainResult) table() string {
+	p := func(s samples, share float64) string { return milliseconds(s.quantile(share)) }
+	return fmt.Sprintf(`%s: %d streams left node %s in %.1f s
+  %-58s %9.0f
+  %-58s %9.0f
+  %-58s %9.2f
+  %-58s %9.0f
+  %-58s %9.1f
+  %-58s %9s %9s
+  %-58s %9s %9s
+  %-58s %9s %9s
+  %d appended, %d lost, %d duplicated, %d out of order, %d requests failed
+`,
+		r.setting.name, r.streams, r.setting.node, r.took.Seconds(),
+		"streams a second", r.rate(),
+		"floor: raw status patches a second", r.patches,
+		"share of the floor: rate x writes a transfer / raw patches", r.rate()/r.floorRate(),
+		"writes in all", float64(r.writes),
+		"writes a transfer", r.writesPerTransfer(),
+		"a stream's own window, ms: p50, p99", p(r.window, 0.5), p(r.window, 0.99),
+		"clients' appends meanwhile, ms: p50, p99", p(r.appends, 0.5), p(r.appends, 0.99),
+		"the same right before, ms: p50, p99", p(r.control, 0.5), p(r.control, 0.99),
+		r.tally.Appended, r.tally.Lost, r.tally.Duplicated, r.tally.Reordered, r.tally.Failed)
+}
+
+// measureDrains drains one node as fast as it goes and another one as fast as receivers bear.
+func measureDrains(ctx context.Context, streams int, progress io.Writer) (results []*drainResult, err error) {
+	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: progress, Audit: localcluster.AuditWrites})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	names := []string{"node-a", "node-b", "node-c"}
+	streamshift, err := cluster.StartStreamshift(ctx, localcluster.Layout{Nodes: names, Slots: streams + 100})
+	if err != nil {
+		return nil, err
+	}
+	floor, err := newFloor(ctx, cluster.RESTConfig(), cluster.Client(), cluster.StoreURL()+"-floor")
+	if err != nil {
+		return nil, err
+	}
+	defer floor.stop()
+	fmt.Fprintf(progress, "Making %d streams on %s\n", streams, names[0]) //nolint:errcheck // progress
+	if err := makeStreams(ctx, cluster.Client(), names[0], streams); err != nil {
+		return nil, err
+	}
+	for _, setting := range []drainSetting{
+		{name: "as fast as it goes", node: names[0], managerArgs: []string{"--drain-slow-after=0"}},
+		{name: "paced by what receivers feel", node: names[1]},
+	} {
+		fmt.Fprintf(progress, "Draining %s, %s\n", setting.node, setting.name) //nolint:errcheck // progress
+		result, err := measureDrain(ctx, cluster, streamshift, floor, setting)
+		if err != nil {
+			return results, fmt.Errorf("draining %s: %w", setting.node, err)
+		}
+		results = append(results, result)
+		if _, err := cluster.Kubectl(ctx, "uncordon", setting.node); err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// makeStreams makes streams on the node, and leaves them free to go elsewhere.
+func makeStreams(ctx context.Context, c client.Client, node string, count int) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	errs := make([]error, makersAtOnce)
+	var makers sync.WaitGroup
+	for maker := range makersAtOnce {
+		makers.Go(func() {
+			for i := maker; i < count && errs[maker] == nil; i += makersAtOnce {
+				errs[maker] = makeStream(ctx, c, node, fmt.Sprintf("drained-%04d", i))
+			}
+		})
+	}
+	makers.Wait()
+	return errors.Join(errs...)
+}
+
+func makeStream(ctx context.Context, c client.Client, node, name string) error {
+	made := &v1alpha1.Stream{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       v1alpha1.StreamSpec{ContentType: "application/json", NodeName: node},
+	}
+	if err := c.Create(ctx, made); err != nil {
+		return fmt.Errorf("making stream %s: %w", name, err)
+	}
+	for made.Status.State != v1alpha1.StreamOpen {
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return fmt.Errorf("waiting for stream %s to open: %w", name, err)
+		}
+		if err := c.Get(ctx, client.ObjectKeyFromObject(made), made); err != nil {
+			return fmt.Errorf("reading stream %s: %w", name, err)
+		}
+	}
+	if err := c.Patch(ctx, made, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"nodeName":null}}`))); err != nil {
+		return fmt.Errorf("freeing stream %s: %w", name, err)
+	}
+	return nil
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, duration time.Duration) error {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+func measureDrain(
+	ctx context.Context, cluster *localcluster.Cluster, streamshift *localcluster.Streamshift, floor *floor, setting drainSetting,
+) (*drainResult, error) {
+	if err := streamshift.Manager.Reconfigure(ctx, setting.managerArgs...); err != nil {
+		return nil, err
+	}
+	if err := cluster.AwaitReady(ctx); err != nil {
+		return nil, err
+	}
+	owned, err := ownedBy(ctx, cluster.Client(), setting.node)
+	if err != nil {
+		return nil, err
+	}
+	result := &drainResult{setting: setting, streams: len(owned)}
+	before, err := floor.rate(ctx, rateDuration)
+	if err != nil {
+		return nil, err
+	}
+	var runs []*load.Run
+	for _, stream := range owned[:min(loadedStreams, len(owned))] {
+		runs = append(runs, load.Start(ctx, load.Options{
+			URL:       streamshift.Gateway.URL() + "/v1/stream/" + namespace + "/" + stream.Name,
+			Producers: 1, Appenders: 1, Readers: 1, Pause: drainPause,
+		}))
+	}
+	if err := pause(ctx, rateDuration); err != nil { // the clients' control window
+		return nil, err
+	}
+	began := time.Now()
+	if _, err := cluster.Kubectl(ctx, "cordon", setting.node); err != nil {
+		return nil, err
+	}
+	if err := awaitDrained(ctx, cluster.Client(), setting.node); err != nil {
+		return nil, err
+	}
+	ended := time.Now()
+	result.took = ended.Sub(began)
+	for _, run := range runs {
+		result.control = append(result.control, run.Latencies(began.Add(-rateDuration), began)...)
+		result.appends = append(result.appends, run.Latencies(began, ended)...)
+		tally, err := run.Stop(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%w; failed requests: %v", err, run.Faults())
+		}
+		result.tally.Add(tally)
+	}
+	after, err := floor.rate(ctx, rateDuration)
+	if err != nil {
+		return nil, err
+	}
+	result.patches = (before + after) / 2
+	if result.writes, err = writesOf(cluster, began, ended); err != nil {
+		return nil, err
+	}
+	result.window, err = windowsOf(ctx, cluster.Client(), setting.node)
+	return result, err
+}
+
+func ownedBy(ctx context.Context, c client.Client, node string) ([]v1alpha1.Stream, error) {
+	var list v1alpha1.StreamList
+	if err := c.List(ctx, &list, client.MatchingFields{"status.node": node}); err != nil {
+		return nil, fmt.Errorf("listing the streams of %s: %w", node, err)
+	}
+	return list.Items, nil
+}
+
+// awaitDrained waits until the last stream has left: that is a second or so before the node is said to be Drained.
+func awaitDrained(ctx context.Context, c client.Client, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	for {
+		var node v1alpha1.StreamNode
+		if err := c.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+			return fmt.Errorf("reading node %s: %w", name, err)
+		}
+		if drain := node.Status.Drain; drain != nil && drain.Remaining == 0 || condition.IsTrue(node.Status.Conditions, v1alpha1.ConditionDrained) {
+			return nil
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("waiting for %s to be drained, %+v: %w", name, node.Status.Drain, err)
+		}
+	}
+}
+
+// writesOf counts the writes of the time given that a drain makes: all but leases, and the floor's own.
+func writesOf(cluster *localcluster.Cluster, from, to time.Time) (int, error) {
+	writes, err := cluster.Writes()
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, write := range writes {
+		if write.At.After(from) && write.At.Before(to) && write.Resource != "leases" && write.Group != floorGroup {
+			count++
+		}
+	}
+	return count, nil
+}
+
+// windowsOf returns the window of each transfer of the node's drain.
+func windowsOf(ctx context.Context, c client.Client, node string) (samples, error) {
+	var list v1alpha1.StreamTransferList
+	labels := client.MatchingLabels{v1alpha1.LabelCause: v1alpha1.CauseDrain, v1alpha1.LabelSourceNode: node}
+	if err := c.List(ctx, &list, labels); err != nil {
+		return nil, fmt.Errorf("listing the transfers of the drain: %w", err)
+	}
+	var windows samples
+	for i := range list.Items {
+		if window := list.Items[i].Status.Window; window != nil {
+			windows.add(window.Duration)
+		}
+	}
+	return windows, nil
+}
+
+// judgeDrains returns an error for each limit that a drain does not keep.
+func judgeDrains(results []*drainResult, limits limits) []error {
+	var errs []error
+	for i, result := range results {
+		if share := result.rate() / result.floorRate(); i == 0 && share < limits.DrainShare {
+			errs = append(errs, fmt.Errorf("the drain %s has %.2f of the floor's rate; the limit is %.2f, the aim 0.5", result.setting.name, share, limits.DrainShare))
+		}
+		if !result.tally.Clean() {
+			errs = append(errs, fmt.Errorf("the tally of the drain %s is not clean: %+v", result.setting.name, result.tally))
+		}
+	}
+	return errs
+}
