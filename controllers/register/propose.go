@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/crashpoint"
 	"github.com/streamshift/streamshift/internal/handoff"
 )
 
@@ -29,7 +30,9 @@ func Propose(ctx context.Context, c client.Client, stream *v1alpha1.Stream, step
 	ctx, cancel := context.WithTimeout(ctx, proposalTimeout)
 	defer cancel()
 	updated := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: stream.Namespace, Name: stream.Name}}
+	crashpoint.Pass(crashpoint.BeforeStep(step.Name))
 	err := c.Status().Patch(ctx, updated, client.RawPatch(types.JSONPatchType, step.Patch))
+	crashpoint.Pass(crashpoint.AfterStep(step.Name))
 	switch {
 	case err == nil:
 		return updated, nil

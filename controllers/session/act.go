@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
+	"github.com/streamshift/streamshift/internal/crashpoint"
 	"github.com/streamshift/streamshift/internal/engine"
 	"github.com/streamshift/streamshift/internal/handoff"
 )
@@ -117,7 +118,9 @@ func (r *Reconciler) open(ctx context.Context, v *view) {
 		return
 	}
 	r.work(ctx, key, func(ctx context.Context) error {
+		crashpoint.Pass(crashpoint.OpenBegins)
 		log, err := r.Engine.Open(ctx, opening)
+		crashpoint.Pass(crashpoint.OpenReturned)
 		r.opened(ctx, key, v.stream.UID, opening, log, err)
 		return err
 	})
@@ -166,6 +169,7 @@ func (r *Reconciler) opened(ctx context.Context, key types.NamespacedName, uid t
 	case !taken:
 		log.Abandon()
 	default:
+		crashpoint.Pass(crashpoint.Released)
 		logger.Info("Opened session")
 		go r.watchEnd(key, uid, log)
 	}
@@ -197,7 +201,9 @@ func (r *Reconciler) close(ctx context.Context, v *view) {
 		return
 	}
 	r.work(ctx, key, func(ctx context.Context) error {
+		crashpoint.Pass(crashpoint.CloseBegins)
 		closing, err := log.Close(ctx)
+		crashpoint.Pass(crashpoint.CloseReturned)
 		r.closed(ctx, key, v.stream.UID, log, closing, err)
 		return err
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/internal/crashpoint"
 	"github.com/streamshift/streamshift/internal/handoff"
 )
 
@@ -61,6 +62,7 @@ func (r *Reconciler) accept(ctx context.Context, view handoff.TransferView) erro
 	if fresh.UID != view.Transfer.UID || !fresh.DeletionTimestamp.IsZero() {
 		return errDecideAgain
 	}
+	crashpoint.Pass(crashpoint.TransferReadAfresh)
 	view.Transfer = fresh
 	if decision := handoff.DecideTransfer(view); decision.Action != handoff.TransferAccept {
 		return errDecideAgain
@@ -184,7 +186,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, view handoff.TransferView,
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
 	updated := view.Transfer.DeepCopy()
+	crashpoint.Pass(crashpoint.TransferStatusBefore)
 	err = r.Client.Status().Patch(ctx, updated, client.RawPatch(types.JSONPatchType, patch))
+	crashpoint.Pass(crashpoint.TransferStatusAfter)
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return nil, errDecideAgain // the view is behind: the watch delivers the version that is not

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/crashpoint"
 	"github.com/streamshift/streamshift/internal/handoff"
 	"github.com/streamshift/streamshift/internal/naming"
 )
@@ -46,7 +47,9 @@ type Maker struct {
 // same one. One that ended without moving the stream makes room for the next try.
 func (m *Maker) Make(ctx context.Context, move *Move) error {
 	transfer := newTransfer(move)
+	crashpoint.Pass(crashpoint.TransferCreatedBefore)
 	err := m.Client.Create(ctx, transfer)
+	crashpoint.Pass(crashpoint.TransferCreatedAfter)
 	switch {
 	case err == nil:
 		ctrl.LoggerFrom(ctx).V(1).Info("Made transfer", "stream", move.Stream.Name, "source", move.Stream.Status.Node, "target", move.Target, "cause", move.Cause)

@@ -63,6 +63,8 @@ func perform(ctx context.Context, s store.Store, limits *Limits, c call) (outcom
 	defer cancel()
 	var o outcome
 	var err error
+	passBefore(&c)
+	defer passAfter(&c)
 	switch c.kind {
 	case callGet:
 		o.data, err = s.Get(ctx, c.key)

@@ -12,7 +12,7 @@ import (
 func Note(stream *v1alpha1.Stream, now metav1.MicroTime, say ...condition.Condition) Step {
 	next := stream.Status.DeepCopy()
 	next.ObservedGeneration = stream.Generation
-	say = append(condition.OfStream(next), say...)
+	say = append(followed(next), say...)
 	next.Conditions = condition.Merge(next.Conditions, stream.Generation, second(now), say...)
 	return encode("Note", stream, next)
 }

@@ -41,6 +41,25 @@ func TestATransferWhoseTargetDoesNotOpen(t *testing.T) {
 	}
 }
 
+// TestANoteKeepsWhatTheOwnerSays: that it cannot open the stream is the owner's to say, once an epoch.
+func TestANoteKeepsWhatTheOwnerSays(t *testing.T) {
+	failing := streamAt(completed(v1alpha1.StreamOpening))
+	failing.Status.Conditions = CannotOpen(failing, "no", metav1.NewMicroTime(moment)).Next.Conditions
+	for name, c := range map[string]struct {
+		step Step
+		want string
+	}{
+		"a note":      {Note(failing, metav1.NewMicroTime(moment)), v1alpha1.ReasonCannotOpen},
+		"that it did": {Opened(failing, metav1.NewMicroTime(moment)), v1alpha1.ReasonOpen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if ready, _ := condition.Get(c.step.Next.Conditions, v1alpha1.ConditionReady); ready.Reason != c.want {
+				t.Errorf("Ready says %s, want %s", ready.Reason, c.want)
+			}
+		})
+	}
+}
+
 func TestAProblemOfAnyLengthFitsTheCondition(t *testing.T) {
 	for _, size := range []int{0, maxProblem, maxProblem + 1, 1 << 20} {
 		next := CannotOpen(streamAt(nil), strings.Repeat("é", size), metav1.NewMicroTime(moment)).Next

@@ -3,6 +3,7 @@ package handoff
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,10 +53,22 @@ func CannotOpen(stream *v1alpha1.Stream, problem string, now metav1.MicroTime) S
 	return encode("CannotOpen", stream, next)
 }
 
+// followed returns the conditions that follow from the register. That its owner cannot open the stream is left as it is said.
+func followed(register *v1alpha1.StreamStatus) []condition.Condition {
+	of := condition.OfStream(register)
+	ready, _ := condition.Get(register.Conditions, v1alpha1.ConditionReady)
+	if register.State != v1alpha1.StreamOpening || ready.Reason != v1alpha1.ReasonCannotOpen {
+		return of
+	}
+	return slices.DeleteFunc(of, func(c condition.Condition) bool { return c.Type == v1alpha1.ConditionReady })
+}
+
 // maxProblem bounds how much of an error's text goes into a condition, in bytes.
 const maxProblem = 512
 
-func limited(problem string) string { return strings.ToValidUTF8(problem[:min(len(problem), maxProblem)], "") }
+func limited(problem string) string {
+	return strings.ToValidUTF8(problem[:min(len(problem), maxProblem)], "")
+}
 
 // Opened records that the owner opened the session at the register's epoch.
 func Opened(stream *v1alpha1.Stream, openedAt metav1.MicroTime) Step {

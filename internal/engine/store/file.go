@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/streamshift/streamshift/internal/crashpoint"
 )
 
 const (
@@ -102,6 +104,7 @@ func (f *File) Create(ctx context.Context, key string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("creating %s: %w", key, err)
 	}
+	crashpoint.Pass(crashpoint.FileSynced)
 	// The draft's own name is of no use any more, whatever comes of the link; a leftover is removed when the store opens.
 	defer func() { _ = os.Remove(draft) }()
 
@@ -117,6 +120,7 @@ func (f *File) Create(ctx context.Context, key string, data []byte) error {
 		}
 		return fmt.Errorf("creating %s: %w", key, ErrExists)
 	}
+	crashpoint.Pass(crashpoint.FileLinked)
 	if err := syncFolder(folder); err != nil {
 		return fmt.Errorf("creating %s: %w", key, err)
 	}
@@ -146,6 +150,7 @@ func (f *File) writeDraft(data []byte) (name string, err error) {
 	}
 	_, err = file.Write(data)
 	if err == nil {
+		crashpoint.Pass(crashpoint.FileWritten)
 		err = file.Sync()
 	}
 	if closeErr := file.Close(); err == nil {
