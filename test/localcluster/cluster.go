@@ -37,6 +37,8 @@ type Options struct {
 	Folder string
 	// Audit says what the API server writes down.
 	Audit Audit
+	// Programs is the folder of manager, node and gateway, as BuildWithTag returns it. Empty: those of the checkout's bin/.
+	Programs string
 	// Progress is told, a line each, what is built and started; nil for nobody.
 	Progress io.Writer
 }

@@ -63,6 +63,21 @@ func Build(ctx context.Context) error {
 	return nil
 }
 
+// BuildWithTag builds manager, node and gateway with a build tag into a folder of their own below bin/, for Options.Programs.
+func BuildWithTag(ctx context.Context, tag string) (folder string, err error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	folder = filepath.Join(root, "bin", tag)
+	command := exec.CommandContext(ctx, "go", "build", "-tags", tag, "-o", folder+"/", "./cmd/manager", "./cmd/node", "./cmd/gateway") //nolint:gosec // the tag is the caller's
+	command.Dir = root
+	if output, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building Streamshift's programs with tag %s: %w\n%s", tag, err, output)
+	}
+	return folder, nil
+}
+
 // StartManager starts a manager and, where it is the first one, points the webhook at it.
 func (c *Cluster) StartManager(ctx context.Context, options ManagerOptions) (*Process, error) {
 	if options.Name == "" {
@@ -161,6 +176,9 @@ func (c *Cluster) startComponent(
 	}
 	c.progress("Starting %s", name)
 	path := filepath.Join(root, "bin", command)
+	if c.options.Programs != "" {
+		path = filepath.Join(c.options.Programs, command)
+	}
 	return c.startProgram(ctx, program{name: name, path: path, keeper: keptByCluster, arguments: func() (invocation, error) {
 		addresses := map[string]string{}
 		for _, purpose := range purposes {

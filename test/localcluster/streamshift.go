@@ -36,9 +36,11 @@ func (c *Cluster) StartStreamshift(ctx context.Context, layout Layout) (*Streams
 	if layout.Slots == 0 {
 		layout.Slots = defaultSlots
 	}
-	c.progress("Building manager, node and gateway; the first time may take some minutes")
-	if err := Build(ctx); err != nil {
-		return nil, err
+	if c.options.Programs == "" {
+		c.progress("Building manager, node and gateway; the first time may take some minutes")
+		if err := Build(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.InstallStreamshift(ctx); err != nil {
 		return nil, err
