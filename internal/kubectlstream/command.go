@@ -11,13 +11,17 @@ import (
 
 // Main runs the plugin with these arguments and returns its exit status.
 func Main(ctx context.Context, env Environment, args []string) Status {
-	command, err := newCommand(newAccess(env))
+	return execute(ctx, newAccess(env), args)
+}
+
+func execute(ctx context.Context, a *access, args []string) Status {
+	command, err := newCommand(a)
 	if err == nil {
 		command.SetArgs(args)
 		err = command.ExecuteContext(ctx)
 	}
 	if err != nil {
-		fmt.Fprintln(env.ErrOut, "error:", sentenceOf(err))
+		fmt.Fprintln(a.ErrOut, "error:", sentenceOf(err))
 	}
 	return statusOf(err)
 }

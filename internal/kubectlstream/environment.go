@@ -34,7 +34,7 @@ func ProcessEnvironment() Environment {
 }
 
 func terminalWidth(file *os.File) int {
-	width, _, err := term.GetSize(int(file.Fd())) //nolint:gosec // a descriptor is small
+	width, _, err := term.GetSize(int(file.Fd()))
 	if err != nil {
 		return 0 // no terminal
 	}

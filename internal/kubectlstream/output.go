@@ -6,14 +6,19 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 )
 
-// wideFormat is a table with more columns.
-const wideFormat = "wide"
+const (
+	// wideFormat is a table with more columns.
+	wideFormat = "wide"
+	// nameFormat is one "kind/name" a line.
+	nameFormat = "name"
+)
 
 // output is how a command prints objects: a text for people by default, or what -o asks for.
 type output struct {
@@ -66,9 +71,11 @@ func (o *output) list(list runtime.Object, table *metav1.Table, out io.Writer) e
 		}
 		return nil
 	}
+	if *o.flags.OutputFormat == nameFormat { // whose printer takes no lists
+		return meta.EachListItem(list, func(item runtime.Object) error { return o.object(item, out) })
+	}
 	err := o.object(list, out)
-	var incompatible genericclioptions.NoCompatiblePrinterError
-	if errors.As(err, &incompatible) {
+	if incompatible, ok := errors.AsType[genericclioptions.NoCompatiblePrinterError](err); ok {
 		incompatible.AllowedFormats = append(incompatible.AllowedFormats, wideFormat)
 		return incompatible
 	}

@@ -72,7 +72,7 @@ func printed(t *testing.T, table *metav1.Table, wide bool) string {
 	return "\n" + strings.Join(lines, "\n")
 }
 
-func TestTables(t *testing.T) {
+func TestTables(t *testing.T) { //nolint:dupword // tables repeat words
 	object, err := routing.ObjectName("Shop/Orders")
 	if err != nil {
 		t.Fatal(err)

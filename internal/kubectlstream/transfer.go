@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,7 +118,9 @@ func (o *transferOptions) manifest(stream *v1alpha1.Stream) *v1alpha1.StreamTran
 	return transfer
 }
 
-func seconds(d time.Duration) *int32 { return new(int32(min(d/time.Second, 1<<31-1))) }
+func seconds(d time.Duration) *int32 {
+	return new(int32(min(d/time.Second, math.MaxInt32))) //nolint:gosec // cannot overflow
+}
 
 func (a *access) transfer(ctx context.Context, argument string, o *transferOptions, out *output) error {
 	if err := o.validate(); err != nil {
@@ -205,7 +208,8 @@ func awaitTransfer(ctx context.Context, c client.WithWatch, transfer *v1alpha1.S
 	_, waiting := outcomeOf(last)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		return nil, endf(StatusTimedOut, "timed out after %s, and the transfer goes on: %s (kubectl stream cancel %s withdraws it)", timeout, waiting, transfer.Name)
+		return nil, endf(StatusTimedOut, "timed out after %s, and the transfer goes on: %s (kubectl stream cancel %s withdraws it)",
+			timeout, waiting, transfer.Name)
 	case errors.Is(err, context.Canceled):
 		return nil, endf(StatusInterrupted, "interrupted, and the transfer goes on: %s (kubectl stream cancel %s withdraws it)", waiting, transfer.Name)
 	case err != nil:
