@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,15 +49,21 @@ type drainResult struct {
 	took    time.Duration
 	// patches is the API server's raw rate, in status patches a second.
 	patches float64
-	// writes that the API server took for the drain, all told, without leases.
-	writes int
+	// writes that the API server took for the drain, without leases, by what they were.
+	writes map[string]int
 	// window is each transfer's own, by the clocks of the nodes; appends are the latencies of the clients' appends meanwhile,
 	// control those of appends right before.
 	window, appends, control samples
 	tally                    load.Tally
 }
 
-func (r *drainResult) writesPerTransfer() float64 { return float64(r.writes) / float64(r.streams) }
+func (r *drainResult) writesPerTransfer() float64 {
+	all := 0
+	for _, count := range r.writes {
+		all += count
+	}
+	return float64(all) / float64(r.streams)
+}
 
 // rate is in streams a second; floorRate what the raw rate of patches makes possible with the writes of this drain.
 func (r *drainResult) rate() float64      { return float64(r.streams) / r.took.Seconds() }
@@ -65,9 +75,8 @@ func (r *drainResult) table() string {
   %-58s %9.0f
   %-58s %9.0f
   %-58s %9.2f
-  %-58s %9.0f
   %-58s %9.1f
-  %-58s %9s %9s
+%s  %-58s %9s %9s
   %-58s %9s %9s
   %-58s %9s %9s
   %d appended, %d lost, %d duplicated, %d out of order, %d requests failed
@@ -76,12 +85,23 @@ func (r *drainResult) table() string {
 		"streams a second", r.rate(),
 		"floor: raw status patches a second", r.patches,
 		"share of the floor: rate x writes a transfer / raw patches", r.rate()/r.floorRate(),
-		"writes in all", float64(r.writes),
-		"writes a transfer", r.writesPerTransfer(),
+		"writes a transfer", r.writesPerTransfer(), r.writesTable(),
 		"a stream's own window, ms: p50, p99", p(r.window, 0.5), p(r.window, 0.99),
 		"clients' appends meanwhile, ms: p50, p99", p(r.appends, 0.5), p(r.appends, 0.99),
 		"the same right before, ms: p50, p99", p(r.control, 0.5), p(r.control, 0.99),
 		r.tally.Appended, r.tally.Lost, r.tally.Duplicated, r.tally.Reordered, r.tally.Failed)
+}
+
+// writesTable has a line for each kind of write, the most frequent first.
+func (r *drainResult) writesTable() string {
+	var out strings.Builder
+	kinds := slices.SortedFunc(maps.Keys(r.writes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.writes[b], r.writes[a]), cmp.Compare(a, b))
+	})
+	for _, kind := range kinds {
+		fmt.Fprintf(&out, "    %-56s %9.2f\n", kind, float64(r.writes[kind])/float64(r.streams))
+	}
+	return out.String()
 }
 
 // measureDrains drains one node as fast as it goes and another one as fast as receivers bear.
@@ -105,12 +125,13 @@ func measureDrains(ctx context.Context, streams int, progress io.Writer) (result
 	if err := makeStreams(ctx, cluster.Client(), names[0], streams); err != nil {
 		return nil, err
 	}
+	loaded := map[string]bool{}
 	for _, setting := range []drainSetting{
 		{name: "as fast as it goes", node: names[0], managerArgs: []string{"--drain-slow-after=0"}},
 		{name: "paced by what receivers feel", node: names[1]},
 	} {
 		fmt.Fprintf(progress, "Draining %s, %s\n", setting.node, setting.name) //nolint:errcheck // progress
-		result, err := measureDrain(ctx, cluster, streamshift, floor, setting)
+		result, err := measureDrain(ctx, cluster, streamshift, floor, setting, loaded)
 		if err != nil {
 			return results, fmt.Errorf("draining %s: %w", setting.node, err)
 		}
@@ -175,6 +196,7 @@ func pause(ctx context.Context, duration time.Duration) error {
 
 func measureDrain(
 	ctx context.Context, cluster *localcluster.Cluster, streamshift *localcluster.Streamshift, floor *floor, setting drainSetting,
+	loaded map[string]bool,
 ) (*drainResult, error) {
 	if err := streamshift.Manager.Reconfigure(ctx, setting.managerArgs...); err != nil {
 		return nil, err
@@ -192,7 +214,9 @@ func measureDrain(
 		return nil, err
 	}
 	var runs []*load.Run
+	owned = slices.DeleteFunc(owned, func(stream v1alpha1.Stream) bool { return loaded[stream.Name] }) // load wants an empty stream
 	for _, stream := range owned[:min(loadedStreams, len(owned))] {
+		loaded[stream.Name] = true
 		runs = append(runs, load.Start(ctx, load.Options{
 			URL:       streamshift.Gateway.URL() + "/v1/stream/" + namespace + "/" + stream.Name,
 			Producers: 1, Appenders: 1, Readers: 1, Pause: drainPause,
@@ -258,18 +282,19 @@ func awaitDrained(ctx context.Context, c client.Client, name string) error {
 }
 
 // writesOf counts the writes of the time given that a drain makes: all but leases, and the floor's own.
-func writesOf(cluster *localcluster.Cluster, from, to time.Time) (int, error) {
+func writesOf(cluster *localcluster.Cluster, from, to time.Time) (map[string]int, error) {
 	writes, err := cluster.Writes()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	count := 0
+	counts := map[string]int{}
 	for _, write := range writes {
 		if write.At.After(from) && write.At.Before(to) && write.Resource != "leases" && write.Group != floorGroup {
-			count++
+			user := write.User[strings.LastIndex(write.User, ":")+1:]
+			counts[fmt.Sprintf("%s %s %s %d by %s", write.Verb, write.Resource, write.Subresource, write.Code, user)]++
 		}
 	}
-	return count, nil
+	return counts, nil
 }
 
 // windowsOf returns the window of each transfer of the node's drain.
