@@ -236,12 +236,25 @@ func (f *File) GetRange(ctx context.Context, key string, offset, length int64) (
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", key, absent(err))
 	}
-	data, err := io.ReadAll(io.NewSectionReader(file, offset, length))
+	data, err := readRange(file, offset, length)
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	return data, nil
+}
+
+// readRange reads into a buffer of just the size: growing one costs more than reading.
+func readRange(file *os.File, offset, length int64) ([]byte, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, max(0, min(length, info.Size()-offset)))
+	if _, err := file.ReadAt(data, offset); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
 	return data, nil
 }

@@ -42,6 +42,15 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parsing the store's URL: %w", err)
 	}
+	u, withFaults := takeFaults(u)
+	s, err := openURL(ctx, u)
+	if err != nil || withFaults == nil {
+		return s, err
+	}
+	return withFaults(s), nil
+}
+
+func openURL(ctx context.Context, u *url.URL) (Store, error) {
 	if u.Scheme == "file" {
 		return openFileURL(u)
 	}
