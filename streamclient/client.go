@@ -111,7 +111,7 @@ func (c *Client) do(ctx context.Context, q request) (answer, error) {
 			return sent, err
 		}
 		defer func() { _ = response.Body.Close() }()
-		body, err := io.ReadAll(response.Body)
+		body, err := readBody(response)
 		if err != nil {
 			return maybeApplied, fmt.Errorf("reading the answer: %w", err)
 		}
@@ -119,6 +119,19 @@ func (c *Client) do(ctx context.Context, q request) (answer, error) {
 		return maybeApplied, nil
 	})
 	return a, err
+}
+
+// maxFirstBuffer bounds the buffer that is made on the word of a server; beyond it the buffer grows with what arrives.
+const maxFirstBuffer = 16 << 20
+
+// readBody reads an answer into a buffer of its size: growing one costs more than reading.
+func readBody(response *http.Response) ([]byte, error) {
+	var body bytes.Buffer
+	if n := min(response.ContentLength, maxFirstBuffer); n > 0 {
+		body.Grow(int(n) + bytes.MinRead)
+	}
+	_, err := body.ReadFrom(response.Body)
+	return body.Bytes(), err
 }
 
 // sent tells what may have become of a request that failed.

@@ -10,10 +10,13 @@ import (
 type Cache struct {
 	limit int
 
-	mu     sync.Mutex
-	size   int
-	blocks map[blockKey]*list.Element // of *cached
-	recent list.List                  // front: used last
+	mu      sync.Mutex
+	size    int
+	blocks  map[blockKey]*list.Element // of *cached
+	recent  list.List                  // front: used last
+	fetches map[blockKey]*fetch        // what is read from the store now
+	// prefetching counts the sessions that read ahead of a reader now.
+	prefetching int
 }
 
 // blockKey names a part of an object.
@@ -35,7 +38,7 @@ type costly interface {
 
 // NewCache returns an empty cache of so many bytes.
 func NewCache(limit int) *Cache {
-	return &Cache{limit: limit, blocks: map[blockKey]*list.Element{}}
+	return &Cache{limit: limit, blocks: map[blockKey]*list.Element{}, fetches: map[blockKey]*fetch{}}
 }
 
 func (c *Cache) get(key blockKey) (costly, bool) {

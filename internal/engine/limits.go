@@ -29,8 +29,11 @@ type Limits struct {
 	TailSegments int
 	// ChunkBytes is the size of payload up to which small chunks are merged into larger ones.
 	ChunkBytes int
-	// BlockBytes is the payload that is compressed together and read at once from a chunk.
+	// BlockBytes is the payload that is compressed together in a chunk: the least that is read of one.
 	BlockBytes int
+	// PrefetchBytes is how much is read ahead of a reader who has not reached the tail. A cache that is smaller than four
+	// times of it is not read into ahead.
+	PrefetchBytes int
 }
 
 // DefaultLimits returns the limits that hold where Config names none.
@@ -47,13 +50,14 @@ func DefaultLimits() Limits {
 		StoreTimeout:       10 * time.Second,
 		RetryAfter:         50 * time.Millisecond,
 		RetryAtMost:        2 * time.Second,
-		CacheBytes:         8 << 20,
+		CacheBytes:         16 << 20,
 		Producers:          10_000,
 		CheckpointSegments: 128,
 		CheckpointBytes:    16 << 20,
 		TailSegments:       8192,
 		ChunkBytes:         32 << 20,
 		BlockBytes:         256 << 10,
+		PrefetchBytes:      4 << 20,
 	}
 }
 
@@ -78,6 +82,7 @@ func (l Limits) withDefaults() Limits {
 	orDefault(&l.TailSegments, d.TailSegments)
 	orDefault(&l.ChunkBytes, d.ChunkBytes)
 	orDefault(&l.BlockBytes, d.BlockBytes)
+	orDefault(&l.PrefetchBytes, d.PrefetchBytes)
 	return l
 }
 

@@ -14,19 +14,20 @@ var errGone = errors.New("object is gone")
 // loadTries bounds how often a read looks again because what it wanted was merged meanwhile.
 const loadTries = 4
 
-// load returns the block that holds a position below the tail: from memory, a segment or a chunk.
-func (s *Session) load(ctx context.Context, at Offset) (*block, error) {
+// load returns the block that holds a position below the tail: from memory, a segment or a chunk. want is how many bytes from
+// there on are going to be asked for: what a chunk holds of them is read at once.
+func (s *Session) load(ctx context.Context, at Offset, want int) (*block, error) {
 	var err error
 	for range loadTries {
 		var b *block
-		if b, err = s.loadOnce(ctx, at); !errors.Is(err, errGone) {
+		if b, err = s.loadOnce(ctx, at, want); !errors.Is(err, errGone) {
 			return b, err
 		}
 	}
 	return nil, err
 }
 
-func (s *Session) loadOnce(ctx context.Context, at Offset) (*block, error) {
+func (s *Session) loadOnce(ctx context.Context, at Offset, want int) (*block, error) {
 	s.mu.Lock()
 	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].end > at })
 	inSpan := i < len(s.spans) && s.spans[i].first <= at
@@ -46,20 +47,20 @@ func (s *Session) loadOnce(ctx context.Context, at Offset) (*block, error) {
 	if i == len(c.chunks) || c.chunks[i].start > at {
 		return nil, fmt.Errorf("%w: no segment and no chunk holds the position", errGone)
 	}
-	return s.loadFromChunk(ctx, &c.chunks[i], at)
+	return s.loadFromChunk(ctx, &c.chunks[i], at, want)
 }
 
 // loadSpan returns the payload of a segment.
 func (s *Session) loadSpan(ctx context.Context, sp span) (*block, error) {
 	key := segmentKey(s.cfg.Stream, sp.number)
-	if b, ok := s.cfg.Cache.get(blockKey{object: key}); ok {
-		return b.(*block), nil
-	}
-	b, err := s.fetchSpan(ctx, key, sp)
+	b, err := s.cfg.Cache.share(ctx, blockKey{object: key}, func(mine *fetch) (*block, error) {
+		b, err := s.fetchSpan(ctx, key, sp)
+		s.cfg.Cache.settle(mine, b)
+		return b, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading segment %d: %w", sp.number, err)
 	}
-	s.cfg.Cache.put(blockKey{object: key}, b)
 	return b, nil
 }
 
@@ -87,13 +88,16 @@ func (s *Session) fetchSpan(ctx context.Context, key string, sp span) (*block, e
 }
 
 // loadFromChunk returns the block of a chunk that holds a position.
-func (s *Session) loadFromChunk(ctx context.Context, ref *chunkRef, at Offset) (*block, error) {
+func (s *Session) loadFromChunk(ctx context.Context, ref *chunkRef, at Offset, want int) (*block, error) {
 	index, err := s.loadChunkIndex(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("reading chunk %s: %w", chunkName(ref), err)
 	}
 	i := sort.Search(len(index), func(i int) bool { return index[i].end > at })
-	b, err := s.loadChunkBlock(ctx, ref, index, i)
+	key := blockKey{object: objectKey(s.cfg.Stream, chunkName(ref)), part: i}
+	b, err := s.cfg.Cache.share(ctx, key, func(mine *fetch) (*block, error) {
+		return s.fetchRun(ctx, mine, index, want)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading block %d of chunk %s: %w", i, chunkName(ref), err)
 	}
@@ -118,23 +122,6 @@ func (s *Session) loadChunkIndex(ctx context.Context, ref *chunkRef) (chunkIndex
 	}
 	s.cfg.Cache.put(blockKey{object: key, part: indexPart}, x)
 	return x, nil
-}
-
-func (s *Session) loadChunkBlock(ctx context.Context, ref *chunkRef, index chunkIndex, i int) (*block, error) {
-	key := objectKey(s.cfg.Stream, chunkName(ref))
-	if b, ok := s.cfg.Cache.get(blockKey{object: key, part: i}); ok {
-		return b.(*block), nil
-	}
-	data, err := s.getRange(ctx, key, index[i].at, index[i].length)
-	if err != nil {
-		return nil, err
-	}
-	b, err := decodeChunkBlock(data, &index[i])
-	if err != nil {
-		return nil, err
-	}
-	s.cfg.Cache.put(blockKey{object: key, part: i}, b)
-	return b, nil
 }
 
 // loadChunk returns all blocks of a chunk, past the cache, which they would only wash out.

@@ -15,7 +15,7 @@ func (s *Session) Read(ctx context.Context, from Offset, maxBytes int) (Batch, e
 	}
 	taken := 0
 	for b.Next < b.Tail && (taken < maxBytes || len(b.Messages) == 0) {
-		block, err := s.load(ctx, b.Next)
+		block, err := s.load(ctx, b.Next, maxBytes-taken)
 		if err != nil {
 			return Batch{}, fmt.Errorf("reading at offset %d: %w", b.Next, err)
 		}
@@ -26,6 +26,7 @@ func (s *Session) Read(ctx context.Context, from Offset, maxBytes int) (Batch, e
 		}
 		taken += int(b.Next - before)
 	}
+	s.prefetch(b.Next, b.Tail)
 	return b, nil
 }
 

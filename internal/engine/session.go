@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamshift/streamshift/internal/engine/store"
@@ -19,6 +20,8 @@ type Session struct {
 	work     context.Context
 	stopWork context.CancelFunc
 	done     chan struct{}
+	// prefetching tells that a goroutine reads ahead of a reader.
+	prefetching atomic.Bool
 
 	mu     sync.Mutex
 	state  state  // what is durable
