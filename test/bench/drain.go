@@ -54,7 +54,9 @@ type drainResult struct {
 	// window is each transfer's own, by the clocks of the nodes; appends are the latencies of the clients' appends meanwhile,
 	// control those of appends right before.
 	window, appends, control samples
-	tally                    load.Tally
+	// steps are the parts of the transfers, by the clocks of those who wrote them.
+	steps stepSamples
+	tally load.Tally
 }
 
 func (r *drainResult) writesPerTransfer() float64 {
@@ -76,7 +78,7 @@ func (r *drainResult) table() string {
   %-58s %9.0f
   %-58s %9.2f
   %-58s %9.1f
-%s  %-58s %9s %9s
+%s%s  %-58s %9s %9s
   %-58s %9s %9s
   %-58s %9s %9s
   %d appended, %d lost, %d duplicated, %d out of order, %d requests failed
@@ -85,7 +87,7 @@ func (r *drainResult) table() string {
 		"streams a second", r.rate(),
 		"floor: raw status patches a second", r.patches,
 		"share of the floor: rate x writes a transfer / raw patches", r.rate()/r.floorRate(),
-		"writes a transfer", r.writesPerTransfer(), r.writesTable(),
+		"writes a transfer", r.writesPerTransfer(), r.writesTable(), r.steps.table(),
 		"a stream's own window, ms: p50, p99", p(r.window, 0.5), p(r.window, 0.99),
 		"clients' appends meanwhile, ms: p50, p99", p(r.appends, 0.5), p(r.appends, 0.99),
 		"the same right before, ms: p50, p99", p(r.control, 0.5), p(r.control, 0.99),
@@ -251,7 +253,7 @@ func measureDrain(
 	if result.writes, err = writesOf(cluster, began, ended); err != nil {
 		return nil, err
 	}
-	result.window, err = windowsOf(ctx, cluster.Client(), setting.node)
+	result.window, result.steps, err = windowsOf(ctx, cluster.Client(), setting.node)
 	return result, err
 }
 
@@ -297,20 +299,44 @@ func writesOf(cluster *localcluster.Cluster, from, to time.Time) (map[string]int
 	return counts, nil
 }
 
-// windowsOf returns the window of each transfer of the node's drain.
-func windowsOf(ctx context.Context, c client.Client, node string) (samples, error) {
+// stepSamples are the parts of transfers.
+type stepSamples struct {
+	stop, flush, commit, open samples
+}
+
+func (s *stepSamples) table() string {
+	var out strings.Builder
+	for _, step := range []struct {
+		name    string
+		samples samples
+	}{
+		{"accepted until the source stops, ms: p50, p99", s.stop}, {"stopped until it has flushed and closed", s.flush},
+		{"closed until committed", s.commit}, {"committed until the target is open", s.open},
+	} {
+		fmt.Fprintf(&out, "    %-56s %9s %9s\n", step.name, milliseconds(step.samples.quantile(0.5)), milliseconds(step.samples.quantile(0.99)))
+	}
+	return out.String()
+}
+
+// windowsOf returns the window of each transfer of the node's drain, and its parts.
+func windowsOf(ctx context.Context, c client.Client, node string) (windows samples, steps stepSamples, err error) {
 	var list v1alpha1.StreamTransferList
 	labels := client.MatchingLabels{v1alpha1.LabelCause: v1alpha1.CauseDrain, v1alpha1.LabelSourceNode: node}
 	if err := c.List(ctx, &list, labels); err != nil {
-		return nil, fmt.Errorf("listing the transfers of the drain: %w", err)
+		return nil, stepSamples{}, fmt.Errorf("listing the transfers of the drain: %w", err)
 	}
-	var windows samples
 	for i := range list.Items {
-		if window := list.Items[i].Status.Window; window != nil {
-			windows.add(window.Duration)
+		status := &list.Items[i].Status
+		if status.Window == nil || status.AcceptedAt == nil || status.ClosedAt == nil || status.CommittedAt == nil {
+			continue // one that ended otherwise
 		}
+		windows.add(status.Window.Duration)
+		steps.stop.add(status.StoppedAt.Sub(status.AcceptedAt.Time))
+		steps.flush.add(status.ClosedAt.Sub(status.StoppedAt.Time))
+		steps.commit.add(status.CommittedAt.Sub(status.ClosedAt.Time))
+		steps.open.add(status.OpenedAt.Sub(status.CommittedAt.Time))
 	}
-	return windows, nil
+	return windows, steps, nil
 }
 
 // judgeDrains returns an error for each limit that a drain does not keep.
