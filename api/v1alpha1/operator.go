@@ -26,3 +26,26 @@ const (
 	// ReasonNodeNameWaits: that node cannot take the stream now.
 	ReasonNodeNameWaits = "NodeNameWaits"
 )
+
+// Reasons of the conditions of a StreamRebalance.
+const (
+	ReasonPlanned          = "Planned"
+	ReasonScheduled        = "Scheduled"
+	ReasonAwaitingApproval = "AwaitingApproval"
+	ReasonOtherApproved    = "OtherPlanApproved"
+	ReasonExecuting        = "Executing"
+	ReasonWaitsForDrains   = "WaitsForDrains"
+	ReasonSuspended        = "Suspended"
+	ReasonNothingToDo      = "NothingToDo"
+	ReasonMovesFailed      = "MovesFailed"
+	ReasonPlanStale        = "PlanStale"
+	ReasonPlanGone         = "PlanGone"
+	ReasonInvalidSpec      = "InvalidSpec"
+)
+
+// Reasons why a move of a plan is skipped, beside those of transfers.
+const (
+	ReasonStreamMovedOn = "StreamMovedOn"
+	ReasonPinned        = "Pinned"
+	ReasonWindowOver    = "WindowOver"
+)

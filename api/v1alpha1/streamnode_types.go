@@ -61,6 +61,10 @@ type StreamNodeStatus struct {
 	// +optional
 	Inbound int32 `json:"inbound,omitempty"`
 
+	// Load is what the node's streams do. Written by the agent where it has changed much; absent while they do nothing.
+	// +optional
+	Load *NodeLoad `json:"load,omitempty"`
+
 	// Conditions: Ready, Schedulable, Draining, Drained, DrainBlocked by the manager, ObjectStoreReachable by the
 	// agent.
 	// +optional

@@ -3,6 +3,7 @@ package transfers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,10 @@ type Move struct {
 	Target string
 	// Cause is one of the Cause constants of the API.
 	Cause string
+	// Labels and Annotations are added to the transfer's own.
+	Labels, Annotations map[string]string
+	// KeepSeconds is for how long it is kept after its end, where that is longer than for others.
+	KeepSeconds int32
 }
 
 // Maker makes and cancels transfers.
@@ -67,18 +72,19 @@ func (m *Maker) Make(ctx context.Context, move *Move) error {
 func newTransfer(move *Move) *v1alpha1.StreamTransfer {
 	stream := &move.Stream
 	epoch := stream.Status.Epoch
+	labels := map[string]string{
+		v1alpha1.LabelManagedBy: "streamshift", v1alpha1.LabelCause: move.Cause, v1alpha1.LabelStream: naming.Label(stream.Name),
+		v1alpha1.LabelSourceNode: naming.Label(stream.Status.Node), v1alpha1.LabelTargetNode: naming.Label(move.Target),
+	}
+	maps.Copy(labels, move.Labels)
 	return &v1alpha1.StreamTransfer{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: stream.Namespace, Name: Name(stream.Name, epoch, move.Cause),
-			Labels: map[string]string{
-				v1alpha1.LabelManagedBy: "streamshift", v1alpha1.LabelCause: move.Cause, v1alpha1.LabelStream: naming.Label(stream.Name),
-				v1alpha1.LabelSourceNode: naming.Label(stream.Status.Node), v1alpha1.LabelTargetNode: naming.Label(move.Target),
-			},
+			Namespace: stream.Namespace, Name: Name(stream.Name, epoch, move.Cause), Labels: labels, Annotations: move.Annotations,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(stream, v1alpha1.GroupVersion.WithKind("Stream"))},
 		},
 		Spec: v1alpha1.StreamTransferSpec{
 			Stream: stream.Name, Source: stream.Status.Node, Target: move.Target, ExpectedEpoch: &epoch,
-			Force: move.Cause == v1alpha1.CauseTakeover, TTLSecondsAfterFinished: new(keepFor),
+			Force: move.Cause == v1alpha1.CauseTakeover, TTLSecondsAfterFinished: new(max(keepFor, move.KeepSeconds)),
 		},
 	}
 }
