@@ -103,7 +103,9 @@ NAME     READY   SCHEDULABLE   DRAIN    STREAMS   INBOUND   SLOTS   AGE
 node-a   True    True          <none>   40        2         100     120m
 node-b   True    True          <none>   40        2         100     120m
 `}},
-		"top": {[]string{"top", "--no-headers"}, result{Out: "\nnode-a   40    2     100   42%\nnode-b   40    2     100   42%\n"}},
+		"top":                   {[]string{"top", "--no-headers"}, result{Out: "\nnode-a   0     0     <none>   40    2     100   42%\nnode-b   0     0     <none>   40    2     100   42%\n"}},
+		"top of streams":        {[]string{"top", "streams"}, result{Err: "No node reports any load.\n"}},
+		"top of something else": {[]string{"top", "pods"}, result{1, "", "error: invalid argument \"pods\" for \"kubectl stream top\"\n"}},
 		"status": {[]string{"status", "orders"}, result{Out: `
 Stream:     default/orders
 Owner:      node-a

@@ -101,31 +101,6 @@ func newNodes(a *access) (*cobra.Command, error) {
 	return command, nil
 }
 
-func newTop(a *access) (*cobra.Command, error) {
-	var labels string
-	command := &cobra.Command{
-		Use:     "top",
-		Short:   "Show how full nodes are, the fullest first",
-		Long:    `Show how full nodes are, the fullest first. A slot is used by a stream that the node owns, and by a pending transfer to it.`,
-		Example: `  kubectl stream top`,
-		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-	}
-	out, err := newOutput(command, "")
-	if err != nil {
-		return nil, err
-	}
-	out.tables(command)
-	command.Flags().StringVarP(&labels, "selector", "l", "", "Show only nodes with these labels.")
-	command.RunE = func(c *cobra.Command, _ []string) error {
-		nodes, err := a.selectedNodes(c.Context(), labels)
-		if err != nil || a.toldOfNone(nodes, out) {
-			return err
-		}
-		return out.list(nodes, topTable(nodes.Items), a.Out)
-	}
-	return command, nil
-}
-
 func (a *access) selectedNodes(ctx context.Context, labels string) (*v1alpha1.StreamNodeList, error) {
 	chosen, err := selector(labels)
 	if err != nil {

@@ -68,40 +68,6 @@ func nodeTable(nodes []v1alpha1.StreamNode, now time.Time) *metav1.Table {
 	return table
 }
 
-// topTable shows how full nodes are, the fullest first.
-func topTable(nodes []v1alpha1.StreamNode) *metav1.Table {
-	table := &metav1.Table{ColumnDefinitions: []metav1.TableColumnDefinition{
-		column("Name", 0), column("Streams", 0), column("Inbound", 0), column("Slots", 0), column("Used", 0), column("Takes streams", 1),
-	}}
-	ranked := slices.Clone(nodes)
-	slices.SortStableFunc(ranked, func(a, b v1alpha1.StreamNode) int {
-		return cmp.Or(cmp.Compare(usedShare(&b), usedShare(&a)), cmp.Compare(taken(&b), taken(&a)), cmp.Compare(a.Name, b.Name))
-	})
-	for i := range ranked {
-		node := &ranked[i]
-		takes := "yes"
-		if unfit := condition.NodeUnfit(node); unfit != "" {
-			takes = "no: it " + unfit
-		}
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{
-			node.Name, fmt.Sprint(node.Status.Streams), fmt.Sprint(node.Status.Inbound), fmt.Sprint(node.Spec.Slots),
-			fmt.Sprintf("%.0f%%", 100*usedShare(node)), takes,
-		}})
-	}
-	return table
-}
-
-// taken is the number of slots that streams have, or will have when the transfers to the node end.
-func taken(node *v1alpha1.StreamNode) int32 { return node.Status.Streams + node.Status.Inbound }
-
-// usedShare is the part of its slots that a node has taken; a node without slots is full.
-func usedShare(node *v1alpha1.StreamNode) float64 {
-	if node.Spec.Slots == 0 {
-		return 1
-	}
-	return float64(taken(node)) / float64(node.Spec.Slots)
-}
-
 // drainWord tells in a few characters how the drain of a node stands.
 func drainWord(node *v1alpha1.StreamNode) string {
 	conditions, drain := node.Status.Conditions, node.Status.Drain

@@ -84,11 +84,10 @@ func TestTables(t *testing.T) { //nolint:dupword // tables repeat words
 		Conditions: conditions(condition.False(v1alpha1.ConditionReady, v1alpha1.ReasonNoEligibleNode, "3 nodes are full.")),
 	}
 	streams := []v1alpha1.Stream{openStream("orders"), moving, unplaced}
-	gone, empty, noSlots := readyNode("node-b"), readyNode("node-c"), readyNode("node-d")
+	gone, empty := readyNode("node-b"), readyNode("node-c")
 	gone.Status.Conditions = conditions(condition.Unknown(v1alpha1.ConditionReady, v1alpha1.ReasonLeaseExpired, "Its lease ran out."))
 	empty.Status.Streams, empty.Status.Inbound, empty.Status.Address = 0, 0, ""
-	noSlots.Spec.Slots = 0
-	nodes := []v1alpha1.StreamNode{drainingNode("node-a"), gone, empty, noSlots}
+	nodes := []v1alpha1.StreamNode{drainingNode("node-a"), gone, empty}
 
 	for name, c := range map[string]struct {
 		table *metav1.Table
@@ -111,20 +110,12 @@ NAME     READY     SCHEDULABLE   DRAIN         STREAMS   INBOUND   SLOTS   AGE
 node-a   True      False         12/40 moved   40        2         100     120m
 node-b   Unknown   Unknown       <none>        40        2         100     120m
 node-c   True      True          <none>        0         0         100     120m
-node-d   True      True          <none>        40        2         0       120m
 `},
-		"nodes, wide": {nodeTable(nodes[:3], noon), true, `
+		"nodes, wide": {nodeTable(nodes, noon), true, `
 NAME     READY     SCHEDULABLE   DRAIN         STREAMS   INBOUND   SLOTS   AGE    ADDRESS              WHY
 node-a   True      False         12/40 moved   40        2         100     120m   http://node-a:4438   The Kubernetes node is cordoned.
 node-b   Unknown   Unknown       <none>        40        2         100     120m   http://node-b:4438   Its lease ran out.
 node-c   True      True          <none>        0         0         100     120m   <none>               <none>
-`},
-		"the fullest nodes first": {topTable(nodes), true, `
-NAME     STREAMS   INBOUND   SLOTS   USED   TAKES STREAMS
-node-d   40        2         0       100%   yes
-node-a   40        2         100     42%    no: it is unschedulable
-node-b   40        2         100     42%    no: it is not ready
-node-c   0         0         100     0%     yes
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
