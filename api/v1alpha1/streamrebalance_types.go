@@ -39,9 +39,6 @@ const (
 
 // StreamRebalanceSpec asks for a plan of transfers that evens out load, and for its execution. What the plan follows from is
 // immutable where it is made once: another plan is another StreamRebalance. With a schedule the next plan follows a change.
-//
-// +kubebuilder:validation:XValidation:rule="(size(self.schedule) > 0 && size(oldSelf.schedule) > 0) || (has(self.selector) == has(oldSelf.selector) && (!has(self.selector) || self.selector == oldSelf.selector) && has(self.nodeSelector) == has(oldSelf.nodeSelector) && (!has(self.nodeSelector) || self.nodeSelector == oldSelf.nodeSelector) && self.strategy == oldSelf.strategy && self.zones == oldSelf.zones && self.thresholdPercent == oldSelf.thresholdPercent && self.maxMoves == oldSelf.maxMoves && self.maxMovesPerNode == oldSelf.maxMovesPerNode && self.coolDownSeconds == oldSelf.coolDownSeconds && self.minNodeAgeSeconds == oldSelf.minNodeAgeSeconds && self.schedule == oldSelf.schedule && self.timeZone == oldSelf.timeZone)",message="what a plan follows from is immutable without a schedule; only maxInFlight, approval, approvedPlan, maxStalePercent, windowMinutes and suspend may change: make another StreamRebalance"
-// +kubebuilder:validation:XValidation:rule="size(self.schedule) > 0 || self.windowMinutes == 0",message="windowMinutes needs a schedule, whose times begin the window"
 type StreamRebalanceSpec struct {
 	// Selector chooses the streams of the namespace that may be transferred. Absent: all. A stream whose spec.nodeName is set
 	// is never transferred: its place is written down.
@@ -280,6 +277,8 @@ type Imbalance struct {
 // +kubebuilder:printcolumn:name="Next",type=date,JSONPath=`.status.nextRun`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status.phase) || !(oldSelf.status.phase in ['Succeeded', 'Failed', 'Stale']) || size(self.spec.schedule) > 0 || (self.status.phase == oldSelf.status.phase && has(self.status.conditions) && self.status.conditions == oldSelf.status.conditions && has(self.status.run) && self.status.run == oldSelf.status.run)",message="a finished rebalance without a schedule never changes again"
+// +kubebuilder:validation:XValidation:rule="(size(self.spec.schedule) > 0 && size(oldSelf.spec.schedule) > 0) || (has(self.spec.selector) == has(oldSelf.spec.selector) && (!has(self.spec.selector) || self.spec.selector == oldSelf.spec.selector) && has(self.spec.nodeSelector) == has(oldSelf.spec.nodeSelector) && (!has(self.spec.nodeSelector) || self.spec.nodeSelector == oldSelf.spec.nodeSelector) && self.spec.strategy == oldSelf.spec.strategy && self.spec.zones == oldSelf.spec.zones && self.spec.thresholdPercent == oldSelf.spec.thresholdPercent && self.spec.maxMoves == oldSelf.spec.maxMoves && self.spec.maxMovesPerNode == oldSelf.spec.maxMovesPerNode && self.spec.coolDownSeconds == oldSelf.spec.coolDownSeconds && self.spec.minNodeAgeSeconds == oldSelf.spec.minNodeAgeSeconds && self.spec.schedule == oldSelf.spec.schedule && self.spec.timeZone == oldSelf.spec.timeZone)",message="what a plan follows from is immutable without a schedule; only maxInFlight, approval, approvedPlan, maxStalePercent, windowMinutes and suspend may change: make another StreamRebalance"
+// +kubebuilder:validation:XValidation:rule="size(self.spec.schedule) > 0 || self.spec.windowMinutes == 0",message="windowMinutes needs a schedule, whose times begin the window"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 200",message="the name may have at most 200 characters: names of plans are made from it"
 type StreamRebalance struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -8,6 +8,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/streamshift/streamshift/controllers/nodename"
+	"github.com/streamshift/streamshift/controllers/rebalance"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
 	"github.com/streamshift/streamshift/controllers/transfers"
@@ -26,10 +27,20 @@ func (o *balancingOptions) bind(flags *pflag.FlagSet) {
 
 // addBalancing adds the controllers of Stream.spec.nodeName and of StreamRebalance.
 func addBalancing(ctx context.Context, mgr ctrl.Manager, o *balancingOptions, views *register.Streams, ledger *slots.Ledger) error {
+	if err := transfers.IndexOpen(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
 	maker := &transfers.Maker{Client: mgr.GetClient(), Now: time.Now}
 	placing := &nodename.Reconciler{
 		Client: mgr.GetClient(), Views: views, Slots: ledger, Maker: maker,
 		Events: mgr.GetEventRecorder("streamshift"), Limits: o.nodeName, Now: time.Now,
 	}
-	return placing.SetupWithManager(ctx, mgr)
+	if err := placing.SetupWithManager(ctx, mgr); err != nil {
+		return err
+	}
+	rebalancing := &rebalance.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger, Maker: maker,
+		Events: mgr.GetEventRecorder("streamshift"), Now: time.Now,
+	}
+	return rebalancing.SetupWithManager(mgr)
 }

@@ -73,7 +73,7 @@ func (r *Reconciler) observe(ctx context.Context) (*view, error) {
 		}
 	}
 	open := &v1alpha1.StreamTransferList{}
-	if err := r.Client.List(ctx, open, client.MatchingFields{openIndex: "true"}); err != nil {
+	if err := r.Client.List(ctx, open, client.MatchingFields{transfers.OpenIndex: transfers.Open}); err != nil {
 		return nil, fmt.Errorf("listing transfers: %w", err)
 	}
 	v.open = open.Items

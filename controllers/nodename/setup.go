@@ -14,14 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
-	"github.com/streamshift/streamshift/internal/handoff"
 )
 
 const (
-	// elsewhereIndex has the streams that are wanted on another node than their owner's, openIndex the transfers that have not
-	// ended.
+	// elsewhereIndex has the streams that are wanted on another node than their owner's.
 	elsewhereIndex = "wantedElsewhere"
-	openIndex      = "openForNodeName"
 	// gather is how long events are gathered before a pass.
 	gather = 10 * time.Millisecond
 )
@@ -36,7 +33,7 @@ func elsewhere(stream *v1alpha1.Stream) bool {
 	return stream.Status.Node != "" && stream.Spec.NodeName != "" && stream.Spec.NodeName != stream.Status.Node && stream.DeletionTimestamp.IsZero()
 }
 
-// SetupWithManager registers the controller and its indexes.
+// SetupWithManager registers the controller and its index. The index transfers.OpenIndex must be there.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Stream{}, elsewhereIndex, func(object client.Object) []string {
 		if stream, ok := object.(*v1alpha1.Stream); ok && elsewhere(stream) {
@@ -46,15 +43,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	})
 	if err != nil {
 		return fmt.Errorf("indexing streams: %w", err)
-	}
-	err = mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.StreamTransfer{}, openIndex, func(object client.Object) []string {
-		if transfer, ok := object.(*v1alpha1.StreamTransfer); ok && !handoff.Terminal(transfer) {
-			return []string{"true"}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("indexing transfers: %w", err)
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("nodename").
