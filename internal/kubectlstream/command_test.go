@@ -2,6 +2,7 @@ package kubectlstream
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,13 @@ type world struct {
 	input  string
 	// now is the time of the commands; it stands still unless a test says otherwise.
 	now func() time.Time
+	ids int
+}
+
+// newID returns another identity each time: under one that was there before, an append counts as repeated.
+func (w *world) newID() string {
+	w.ids++
+	return fmt.Sprint("id-", w.ids)
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -62,13 +70,17 @@ func (w *world) runFor(ctx context.Context, args ...string) result {
 		IOStreams:     genericiooptions.IOStreams{In: strings.NewReader(w.input), Out: &out, ErrOut: &complaint},
 		TerminalWidth: func() int { return 0 },
 		Now:           w.now,
-		NewID:         func() string { return "id" },
+		NewID:         w.newID,
 		Getenv:        func(name string) string { return w.env[name] },
 	}
+	status := execute(ctx, w.accessOf(env), args)
+	return result{status, out.String(), complaint.String()}
+}
+
+func (w *world) accessOf(env Environment) *access {
 	a := newAccess(env)
 	a.connect = func(*genericclioptions.ConfigFlags) (client.WithWatch, error) { return w.client, nil }
-	status := execute(ctx, a, args)
-	return result{status, out.String(), complaint.String()}
+	return a
 }
 
 // fixture is two nodes, a Kubernetes node for one of them, two streams and a transfer that has not ended.
