@@ -29,9 +29,13 @@ type options struct {
 	stopTimeout      time.Duration
 	shutdown         string
 	cacheBytes       int
+	tellLoadEvery    time.Duration
 	queriesPerSecond float32
 	logging          zap.Options
 }
+
+// looksAtLoad is how often the load is looked at in the time between two reports.
+const looksAtLoad = 3
 
 // Values of --shutdown.
 const (
@@ -71,6 +75,8 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.shutdown, "shutdown", shutdownTransfer,
 		"what becomes of the streams when the agent ends: Transfer has them transferred away, Restart closes them to be opened again after a restart")
 	flags.IntVar(&o.cacheBytes, "cache-bytes", 256<<20, "memory for records that were read or written lately, all streams together")
+	flags.DurationVar(&o.tellLoadEvery, "load-report-interval", 30*time.Second,
+		"how often the load of the node's streams is written to its status at most; only where it has changed much")
 	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 200, "requests a second to the API server at most")
 
 	goFlags := flag.NewFlagSet("", flag.ContinueOnError)
@@ -90,6 +96,9 @@ func (o *options) check() error {
 	}
 	if o.shutdown != shutdownTransfer && o.shutdown != shutdownRestart {
 		return fmt.Errorf("--shutdown is %s or %s, not %q", shutdownTransfer, shutdownRestart, o.shutdown)
+	}
+	if o.tellLoadEvery < time.Second {
+		return fmt.Errorf("--load-report-interval %s must be at least 1s", o.tellLoadEvery)
 	}
 	if o.renewEvery*2 > o.leaseDuration {
 		return fmt.Errorf("--lease-renew-interval %s must be at most half of --lease-duration %s", o.renewEvery, o.leaseDuration)

@@ -57,7 +57,7 @@ func run(ctx context.Context, o *options) error {
 	log := ctrl.Log.WithName("node").WithValues("node", o.node)
 	storage := &session.StoreEngine{Store: objects, Config: engine.Config{Clock: time.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)}}
 	sessions := &session.Reconciler{
-		Node: o.node, Live: direct, Client: direct, Engine: storage, NewID: uuid.NewString, Now: time.Now, Log: log,
+		Node: o.node, Live: direct, Client: direct, Engine: &session.MeteredEngine{Engine: storage, Now: time.Now}, NewID: uuid.NewString, Now: time.Now, Log: log,
 	}
 	if err := sessions.SetupWithManager(mgr, mgr.GetCache(), inbound); err != nil {
 		return err
@@ -72,7 +72,10 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	fences := &session.FenceWatch{Sessions: sessions, LeaseLapsed: agent.LeaseLapsed}
-	for _, runnable := range []manager.Runnable{inbound, agent, front, fences} {
+	loads := &registration.LoadReporter{
+		Client: direct, Node: o.node, Samples: sessions.Samples, LookEvery: o.tellLoadEvery / looksAtLoad, TellEvery: o.tellLoadEvery, Now: time.Now, Log: log,
+	}
+	for _, runnable := range []manager.Runnable{inbound, agent, front, fences, loads} {
 		if err := mgr.Add(runnable); err != nil {
 			return fmt.Errorf("adding to the manager: %w", err)
 		}
@@ -153,7 +156,7 @@ func newFront(o *options, sessions *session.Reconciler, log logr.Logger) (*sessi
 	}
 	node := routing.NewNode(routing.NodeConfig{
 		Node: o.node, DefaultNamespace: o.defaultNamespace, Directory: session.NewDirectory(sessions), Protocol: protocol,
-		ParkTimeout: o.parkTimeout, Bodies: routing.NewBodies(limits.BodyBytes, limits.BodiesBytes, limits.BodyTimeout, time.Now),
+		ParkTimeout: o.parkTimeout, Bodies: durablestreams.NewBodies(limits.BodyBytes, limits.BodiesBytes, limits.BodyTimeout, time.Now),
 		Now: time.Now, Log: log,
 	})
 	for _, collector := range node.Metrics().Collectors() {
