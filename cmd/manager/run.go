@@ -129,7 +129,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		return err
 	}
 	transferring := &streamtransfer.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Written: register.NewViews[*v1alpha1.StreamTransfer](), Slots: ledger,
 		Events: mgr.GetEventRecorder("streamshift"), Metrics: streamtransfer.NewMetrics(metrics.Registry),
 		OpenWithin: o.openWithin, Now: time.Now,
 	}

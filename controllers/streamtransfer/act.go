@@ -195,6 +195,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, view handoff.TransferView,
 	case err != nil:
 		return nil, fmt.Errorf("writing the status: %w", err)
 	}
+	r.Written.Wrote(updated)
 	return updated, nil
 }
 

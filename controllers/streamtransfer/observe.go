@@ -96,5 +96,5 @@ func (r *Reconciler) lastTransfer(ctx context.Context, stream *v1alpha1.Stream) 
 	case err != nil:
 		return nil, fmt.Errorf("reading transfer %s: %w", last.Name, err)
 	}
-	return transfer, nil
+	return r.Written.Newest(transfer), nil
 }

@@ -28,7 +28,7 @@ func priorityOf(transfer *v1alpha1.StreamTransfer) int {
 }
 
 // byPriority enqueues the transfers that an object has to do with.
-func byPriority(of func(context.Context, client.Object) []v1alpha1.StreamTransfer) handler.EventHandler {
+func byPriority(of func(context.Context, client.Object) []v1alpha1.StreamTransfer) handler.Funcs {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(ctx context.Context, q queue, object client.Object) {
 		transfers := of(ctx, object)

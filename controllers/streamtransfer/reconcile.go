@@ -26,9 +26,11 @@ import (
 // Reconciler reconciles StreamTransfers on the manager.
 type Reconciler struct {
 	// Client reads from the cache and writes to the API server; Live reads from the API server.
-	Client  client.Client
-	Live    client.Reader
-	Views   *register.Streams
+	Client client.Client
+	Live   client.Reader
+	Views  *register.Streams
+	// Written remembers the transfers' own statuses until the watch shows them.
+	Written *register.Views[*v1alpha1.StreamTransfer]
 	Slots   *slots.Ledger
 	Events  events.EventRecorder
 	Metrics *Metrics
@@ -53,6 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, transfer); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	transfer = r.Written.Newest(transfer)
 	if !transfer.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}

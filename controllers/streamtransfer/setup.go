@@ -8,6 +8,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"k8s.io/client-go/util/workqueue"
@@ -44,7 +46,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("streamtransfer").
-		Watches(&v1alpha1.StreamTransfer{}, byPriority(itself)).
+		Watches(&v1alpha1.StreamTransfer{}, r.forgetting(byPriority(itself))).
 		Watches(&v1alpha1.Stream{}, byPriority(r.ofStream)).
 		Watches(&v1alpha1.StreamNode{}, byPriority(r.ofTarget)).
 		WithOptions(controller.Options{
@@ -56,6 +58,16 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		return fmt.Errorf("setting up the transfer controller: %w", err)
 	}
 	return nil
+}
+
+// forgetting drops what is remembered of a transfer that is gone.
+func (r *Reconciler) forgetting(handle handler.Funcs) handler.EventHandler {
+	enqueue := handle.DeleteFunc
+	handle.DeleteFunc = func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		r.Written.Forget(e.Object.GetUID())
+		enqueue(ctx, e, q)
+	}
+	return handle
 }
 
 func itself(_ context.Context, object client.Object) []v1alpha1.StreamTransfer {

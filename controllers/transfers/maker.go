@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,6 +46,10 @@ type Move struct {
 type Maker struct {
 	Client client.Client
 	Now    func() time.Time
+
+	mu sync.Mutex
+	// made is when the transfers were made that the watch may not have shown yet, as namespace/name.
+	made map[string]time.Time
 }
 
 // Make makes the transfer, or does nothing where it exists or the webhook refuses it: the next pass decides again. Its name
@@ -67,6 +72,25 @@ func (m *Maker) Make(ctx context.Context, move *Move) error {
 		return nil
 	}
 	return fmt.Errorf("making transfer of stream %s/%s: %w", move.Stream.Namespace, move.Stream.Name, err)
+}
+
+// justMade tells whether this process made the transfer so lately that the caller may not have seen it.
+func (m *Maker) justMade(transfer *v1alpha1.StreamTransfer) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, found := m.made[transfer.Namespace+"/"+transfer.Name]
+	return found && m.Now().Sub(at) < retryAfter
+}
+
+func (m *Maker) note(transfer *v1alpha1.StreamTransfer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.Now()
+	maps.DeleteFunc(m.made, func(_ string, at time.Time) bool { return now.Sub(at) >= retryAfter })
+	if m.made == nil {
+		m.made = map[string]time.Time{}
+	}
+	m.made[transfer.Namespace+"/"+transfer.Name] = now
 }
 
 func newTransfer(move *Move) *v1alpha1.StreamTransfer {

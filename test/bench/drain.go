@@ -24,9 +24,9 @@ import (
 
 const (
 	// loadedStreams of the drained ones have a writer and a reader along.
-	loadedStreams = 8
+	loadedStreams = 4
 	// drainPause is how long a writer rests: some hundred appends a second in all.
-	drainPause = 20 * time.Millisecond
+	drainPause = 50 * time.Millisecond
 	// rateDuration is for how long the rate of patches is measured, before a drain and after it.
 	rateDuration = 5 * time.Second
 	drainTimeout = 5 * time.Minute
@@ -211,10 +211,6 @@ func measureDrain(
 		return nil, err
 	}
 	result := &drainResult{setting: setting, streams: len(owned)}
-	before, err := floor.rate(ctx, rateDuration)
-	if err != nil {
-		return nil, err
-	}
 	var runs []*load.Run
 	owned = slices.DeleteFunc(owned, func(stream v1alpha1.Stream) bool { return loaded[stream.Name] }) // load wants an empty stream
 	for _, stream := range owned[:min(loadedStreams, len(owned))] {
@@ -223,6 +219,10 @@ func measureDrain(
 			URL:       streamshift.Gateway.URL() + "/v1/stream/" + namespace + "/" + stream.Name,
 			Producers: 1, Appenders: 1, Readers: 1, Pause: drainPause,
 		}))
+	}
+	before, err := floor.rate(ctx, rateDuration)
+	if err != nil {
+		return nil, err
 	}
 	if err := pause(ctx, rateDuration); err != nil { // the clients' control window
 		return nil, err
@@ -236,6 +236,11 @@ func measureDrain(
 	}
 	ended := time.Now()
 	result.took = ended.Sub(began)
+	after, err := floor.rate(ctx, rateDuration)
+	if err != nil {
+		return nil, err
+	}
+	result.patches = (before + after) / 2
 	for _, run := range runs {
 		result.control = append(result.control, run.Latencies(began.Add(-rateDuration), began)...)
 		result.appends = append(result.appends, run.Latencies(began, ended)...)
@@ -245,11 +250,6 @@ func measureDrain(
 		}
 		result.tally.Add(tally)
 	}
-	after, err := floor.rate(ctx, rateDuration)
-	if err != nil {
-		return nil, err
-	}
-	result.patches = (before + after) / 2
 	if result.writes, err = writesOf(cluster, began, ended); err != nil {
 		return nil, err
 	}
