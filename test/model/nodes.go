@@ -49,6 +49,9 @@ func (w *world) lose(i int8) {
 	if w.log.holder == i {
 		w.log.holder = 0
 	}
+	if w.late.holder == i {
+		w.late.holder = 0
+	}
 }
 
 func (k *walker) finishClose(w *world, i int8) {
@@ -89,7 +92,36 @@ func (k *walker) act(w *world, i int8) {
 		k.propose(&next, n.view, "Complete", 0, 0, say("%s completes at epoch %d", name, n.view.epoch), takeIn)
 	case handoff.Reopen:
 		k.propose(&next, n.view, "Reopen", 0, int8(d.Epoch), say("%s reopens at epoch %d", name, d.Epoch), takeIn) //nolint:gosec // small
+	case handoff.Resume:
+		panic("a node resumes that is not cut off")
 	}
+	if w.cutoffs > 0 && n.session.phase == handoff.SessionClosed {
+		k.cutOff(w, i)
+	}
+}
+
+// cutOff has a node that closed find the register out of reach: it goes on with its session, as far as the log lets it.
+// What it proposed before may still arrive. It closes again as soon as the register can be reached, which is any time.
+func (k *walker) cutOff(w *world, i int8) {
+	n := w.nodes[i]
+	cut := n.session.handoff()
+	cut.CutOff = true
+	if handoff.Decide(nodeNames[i], &n.view.stream().Status, cut).Action != handoff.Resume {
+		return
+	}
+	next := *w
+	next.cutoffs--
+	if n.view.pending != 0 {
+		next.nodes[i].unanswered = n.view
+	}
+	s := &next.nodes[i].session
+	if w.log == (logEnd{s.epoch, i}) {
+		s.phase = handoff.SessionOpen
+		k.yield(outside, say("%s is cut off and goes on at epoch %d", nodeNames[i], s.epoch), next)
+		return
+	}
+	*s = session{phase: handoff.SessionFenced, epoch: s.epoch, logEpoch: w.log.epoch}
+	k.yield(outside, say("%s is cut off, would go on, and finds itself fenced", nodeNames[i]), next)
 }
 
 func (k *walker) decide(i int8, n nodeState) handoff.Decision {
@@ -116,6 +148,12 @@ func (k *walker) open(w *world, i int8) {
 		*s = session{phase: handoff.SessionFenced, epoch: epoch, logEpoch: w.log.epoch}
 		k.yield(system, say("%s finds epoch %d taken", nodeNames[i], epoch), next)
 		return
+	}
+	if w.lates > 0 && w.late.epoch == 0 {
+		late := next
+		late.lates--
+		late.late = mine
+		k.yield(outside, say("%s opens epoch %d and gets an error; the write is on its way", nodeNames[i], epoch), late)
 	}
 	next.log = mine
 	lost := next

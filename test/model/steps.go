@@ -25,6 +25,8 @@ type mutant struct {
 	// staleOutcome records that nothing moved without reading the register afresh; unfenced lets the log accept any
 	// opening and any append.
 	staleOutcome, unfenced bool
+	// waitsForTheDead lets no stream leave a node that is gone before it has opened it.
+	waitsForTheDead bool
 }
 
 // kind of a step: the system's own, or a user's or fate's.
@@ -58,6 +60,8 @@ type judgeKey struct {
 	settled  bool
 	gone     bool
 	target   bool
+	// superseded tells that another transfer takes the stream on from an owner that is gone.
+	superseded bool
 }
 
 func say(format string, arguments ...any) func() string {
@@ -68,6 +72,7 @@ func say(format string, arguments ...any) func() string {
 func (k *walker) steps(w *world) {
 	k.users(w)
 	k.fate(w)
+	k.lateArrivals(w)
 	k.managerSteps(w)
 	for i := int8(1); i <= nodeCount; i++ {
 		k.nodeSteps(w, i)
@@ -78,6 +83,11 @@ func (k *walker) users(w *world) {
 	for i := 1; i <= transferCount; i++ {
 		next := *w
 		switch o := w.objects[i]; {
+		case o.presence == absent && w.onlyTarget && i > 1:
+			if r := w.manager.view; r.node != 0 && w.nodes[r.node].lapsed {
+				next.objects[i].presence = present
+				k.yield(system, say("manager makes %s to %s, since %s is gone", transfers[i].name, nodeNames[transfers[i].target], nodeNames[r.node]), next)
+			}
 		case o.presence == absent:
 			next.objects[i].presence = present
 			k.yield(outside, say("user creates %s to %s", transfers[i].name, nodeNames[transfers[i].target]), next)
@@ -101,6 +111,7 @@ func (k *walker) fate(w *world) {
 	for i := int8(1); i <= nodeCount; i++ {
 		n := w.nodes[i]
 		switch {
+		case w.onlyTarget && i != transfers[1].target, w.onlyTarget && !n.up:
 		case n.up && w.crashes > 0:
 			next := *w
 			next.crashes--
@@ -120,10 +131,33 @@ func (k *walker) fate(w *world) {
 		case !n.lapsed && (!n.up || w.lapses > 0):
 			next := *w
 			next.nodes[i].lapsed = true
+			by := system // of a node that is down for ever it is certain
+			if n.up || !w.onlyTarget {
+				by = outside
+			}
 			if n.up {
 				next.lapses--
 			}
-			k.yield(outside, say("the lease of %s runs out", nodeNames[i]), next)
+			k.yield(by, say("the lease of %s runs out", nodeNames[i]), next)
+		}
+	}
+}
+
+// lateArrivals are writes that were on their way.
+func (k *walker) lateArrivals(w *world) {
+	if late := w.late; late.epoch != 0 {
+		next := *w
+		next.late = logEnd{}
+		if late.epoch > w.log.epoch {
+			next.log = late
+		}
+		k.yield(outside, say("the late opening of epoch %d by %s arrives", late.epoch, nodeNames[late.holder]), next)
+	}
+	for i := int8(1); i <= nodeCount; i++ {
+		if seen := w.nodes[i].unanswered; seen != (register{}) {
+			next := *w
+			next.nodes[i].unanswered = register{}
+			k.propose(&next, seen, "Complete", 0, 0, say("the late completion of %s at epoch %d arrives", nodeNames[i], seen.epoch), func(register) {})
 		}
 	}
 }
@@ -179,10 +213,12 @@ func (k *walker) judge(w *world, i int8) {
 		k.propose(&next, m.view, "TakeOver", 0, 0, say("manager takes over by %s", name), takeIn)
 	case handoff.TransferSettleLast:
 		last := m.view.last
-		switch k.decideTransfer(w, last, m.objects[last]).Action {
+		switch k.decideTransferOn(w, m.view, last, m.objects[last], true).Action {
 		case handoff.TransferSucceed:
 			k.record(w, last, succeeded)
-		case handoff.TransferFail, handoff.TransferCancel, handoff.TransferWait,
+		case handoff.TransferFail:
+			k.record(w, last, passedOn)
+		case handoff.TransferCancel, handoff.TransferWait,
 			handoff.TransferAccept, handoff.TransferWithdraw, handoff.TransferTakeOver, handoff.TransferSettleLast, handoff.TransferFinished:
 		}
 	case handoff.TransferSucceed:
@@ -194,7 +230,7 @@ func (k *walker) judge(w *world, i int8) {
 
 // confirm records that a transfer did not happen: only where the register, read afresh, does not say otherwise.
 func (k *walker) confirm(w *world, i int8, action handoff.TransferAction) {
-	if !k.mutant.staleOutcome && k.decideTransferOn(w, w.register, i, w.manager.objects[i]).Action != action {
+	if !k.mutant.staleOutcome && k.decideTransferOn(w, w.register, i, w.manager.objects[i], false).Action != action {
 		return
 	}
 	if action == handoff.TransferFail {
@@ -211,19 +247,21 @@ func (k *walker) record(w *world, i int8, o outcome) {
 		return
 	}
 	next.objects[i].outcome = o // its own cache learns of it later
-	k.yield(system, say("manager records that %s %s", transfers[i].name, [...]string{"", "succeeded", "failed", "was cancelled"}[o]), next)
+	k.yield(system, say("manager records that %s %s", transfers[i].name, [...]string{"", "succeeded", "failed", "was cancelled", "was passed on"}[o]), next)
 }
 
 func (k *walker) decideTransfer(w *world, i int8, o object) handoff.TransferDecision {
-	return k.decideTransferOn(w, w.manager.view, i, o)
+	return k.decideTransferOn(w, w.manager.view, i, o, false)
 }
 
-// decideTransferOn decides on a register that the manager saw, with what it knows of the transfers.
-func (k *walker) decideTransferOn(w *world, r register, i int8, o object) handoff.TransferDecision {
+// decideTransferOn decides on a register that the manager saw, with what it knows of the transfers. Last is for the
+// stream's last transfer, while another one waits for its outcome to be recorded.
+func (k *walker) decideTransferOn(w *world, r register, i int8, o object, last bool) handoff.TransferDecision {
 	m := w.manager
 	settled := r.last == 0 || m.objects[r.last].presence != present || m.objects[r.last].outcome != undecided
 	target := w.nodes[transfers[i].target]
-	key := judgeKey{r, i, o, settled, r.node != 0 && w.nodes[r.node].lapsed, !target.lapsed}
+	gone := r.node != 0 && w.nodes[r.node].lapsed
+	key := judgeKey{r, i, o, settled, gone, !target.lapsed, last && gone && !k.mutant.waitsForTheDead}
 	if known, found := k.judgments[key]; found {
 		return known
 	}
@@ -233,7 +271,7 @@ func (k *walker) decideTransferOn(w *world, r register, i int8, o object) handof
 	}
 	d := decide(handoff.TransferView{
 		View:        admission.View{Transfer: transferObject(i, o), Stream: key.register.stream(), Target: nodeObject(key.target)},
-		LastSettled: key.settled, SourceGone: key.gone, Now: time.Unix(0, 0),
+		LastSettled: key.settled, SourceGone: key.gone, Superseded: key.superseded, Now: time.Unix(0, 0),
 	})
 	k.judgments[key] = d
 	return d
@@ -243,7 +281,7 @@ func transferObject(i int8, o object) *v1alpha1.StreamTransfer {
 	t := &v1alpha1.StreamTransfer{ObjectMeta: metav1.ObjectMeta{Name: transfers[i].name, UID: types.UID(transfers[i].name)}}
 	t.Spec = v1alpha1.StreamTransferSpec{Stream: "s", Target: nodeNames[transfers[i].target], Force: transfers[i].force, Cancel: o.cancel}
 	if o.outcome != undecided {
-		action := [...]handoff.TransferAction{0, handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel}[o.outcome]
+		action := [...]handoff.TransferAction{0, handoff.TransferSucceed, handoff.TransferFail, handoff.TransferCancel, handoff.TransferFail}[o.outcome]
 		t.Status = handoff.TransferStatus(t, nil, handoff.TransferDecision{Action: action}, metav1.MicroTime{})
 	}
 	return t

@@ -149,6 +149,8 @@ func (k *walker) violation(w *world) string {
 			return "transfer " + transfers[i].name + " is pending though it has ended"
 		case w.completed[i] > 1:
 			return "transfer " + transfers[i].name + " was completed twice"
+		case w.completed[i] == 0 && o.outcome == passedOn:
+			return "transfer " + transfers[i].name + " was not completed, and is recorded as passed on"
 		case w.completed[i] > 0 && (o.outcome == failed || o.outcome == cancelled):
 			return "transfer " + transfers[i].name + " was completed, and is recorded as not"
 		}

@@ -22,6 +22,10 @@ func TestThePromisesHoldInEveryState(t *testing.T) {
 		"contradicting, a deletion":                {transfers: contradicting, deletes: 1},
 		"contradicting, a lease that runs out":     {transfers: contradicting, lapses: 1},
 		"contradicting, two answers that get lost": {transfers: contradicting, losses: 2},
+		"contradicting, a source is cut off":       {transfers: contradicting, cutoffs: 1},
+		"opposing, a source is cut off":            {transfers: opposing, cutoffs: 1},
+		"contradicting, an opening comes late":     {transfers: contradicting, lates: 1},
+		"a target dies before it has opened":       {transfers: contradicting, crashes: 1, onlyTarget: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := must(newArbiter(crdPath))
@@ -71,6 +75,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 			v.LastSettled = true
 			return handoff.DecideTransfer(v)
 		}}, bounds{transfers: contradicting}},
+		{mutant{name: "a stream leaves no node that is gone before it has opened it", waitsForTheDead: true}, bounds{transfers: contradicting, crashes: 1, onlyTarget: true}},
 		{mutant{name: "nobody reopens", decide: func(me string, r *v1alpha1.StreamStatus, s handoff.Session) handoff.Decision {
 			d := handoff.Decide(me, r, s)
 			if d.Action == handoff.Reopen {

@@ -19,7 +19,13 @@ type world struct {
 	// completed counts how often each transfer was completed.
 	completed [transferCount + 1]int8
 	// What users and fate may still do.
-	crashes, cancels, deletes, lapses, losses int8
+	crashes, cancels, deletes, lapses, losses, cutoffs, lates int8
+	// onlyTarget has only the first transfer's target crash, for ever; the second transfer is made by the manager, once
+	// that node is gone and owns the stream.
+	onlyTarget bool
+	// late is an opening whose write is on its way to the object store, and may land at any time; its epoch is 0 where
+	// there is none.
+	late logEnd
 }
 
 // logEnd is what the object store knows: the highest epoch opened, and the node whose present session, or whose present
@@ -35,6 +41,8 @@ type nodeState struct {
 	session    session
 	// lapsed tells that its lease has run out; whether it runs is another matter.
 	lapsed bool
+	// unanswered is the register that a completion was proposed on which may still arrive; the zero value: none.
+	unanswered register
 }
 
 // session is handoff.Session, small.
@@ -78,19 +86,22 @@ const (
 	succeeded
 	failed
 	cancelled
+	// passedOn: it was completed, and the stream was not opened before another transfer took it on.
+	passedOn
 )
 
 // bounds say which transfers there are, and what users and fate may do in a walk.
 type bounds struct {
-	transfers                                 [transferCount + 1]transfer
-	crashes, cancels, deletes, lapses, losses int8
+	transfers                                                 [transferCount + 1]transfer
+	crashes, cancels, deletes, lapses, losses, cutoffs, lates int8
+	onlyTarget                                                bool
 }
 
 // start is a stream that was just placed on A, with nobody having seen it.
 func start(b bounds) world {
 	w := world{
 		register: register{node: 1, epoch: 1, state: 1},
-		crashes:  b.crashes, cancels: b.cancels, deletes: b.deletes, lapses: b.lapses, losses: b.losses,
+		crashes:  b.crashes, cancels: b.cancels, deletes: b.deletes, lapses: b.lapses, losses: b.losses, cutoffs: b.cutoffs, lates: b.lates, onlyTarget: b.onlyTarget,
 	}
 	w.manager.view = w.register
 	for i := 1; i <= nodeCount; i++ {
