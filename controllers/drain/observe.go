@@ -3,9 +3,11 @@ package drain
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
@@ -31,10 +33,10 @@ type nodeView struct {
 	node *v1alpha1.StreamNode
 	// reason and message say why streams leave; an empty reason: they do not.
 	reason, message string
-	// gone tells that they leave by takeover.
-	gone    bool
-	streams []v1alpha1.Stream
-	plan    placement.Node
+	// gone tells that they leave by takeover; missing, that there is no StreamNode of the name any more.
+	gone, missing bool
+	streams       []v1alpha1.Stream
+	plan          placement.Node
 }
 
 func (n *nodeView) leaves() bool { return n.reason != "" }
@@ -46,6 +48,10 @@ func (r *Reconciler) observe(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	gone := 0
+	for _, n := range r.lookForMissing(nodes, v.now) {
+		v.nodes = append(v.nodes, n)
+		gone++
+	}
 	for i := range nodes {
 		n := r.look(r.Nodes.Newest(&nodes[i]), signals[nodes[i].Name], v.now)
 		if condition.NodeGone(n.node) {
@@ -55,7 +61,7 @@ func (r *Reconciler) observe(ctx context.Context) (*view, error) {
 	}
 	// Where most nodes look gone it is more likely that this process is the one that is cut off.
 	for _, n := range v.nodes {
-		if n.gone && gone*2 > len(nodes) {
+		if n.gone && gone*2 > len(v.nodes) {
 			n.reason, n.message, n.gone = "", "", false
 		}
 		if n.leaves() {
@@ -111,6 +117,34 @@ func SignalsOf(node *corev1.Node) placement.NodeSignals {
 		signals.Taints = append(signals.Taints, taint.Key)
 	}
 	return signals
+}
+
+// lookForMissing returns a view of each node that owns streams and has no StreamNode: somebody deleted it. An agent that lives
+// registers again; where none does, the streams are taken over.
+func (r *Reconciler) lookForMissing(nodes []v1alpha1.StreamNode, now time.Time) (views []*nodeView) {
+	known := map[string]bool{}
+	for i := range nodes {
+		known[nodes[i].Name] = true
+	}
+	missing := map[string]time.Time{}
+	for _, owner := range slices.Sorted(slices.Values(r.Slots.Owners())) {
+		if known[owner] {
+			continue
+		}
+		since, seen := r.missing[owner]
+		if !seen {
+			since = now
+		}
+		missing[owner] = since
+		n := &nodeView{node: &v1alpha1.StreamNode{ObjectMeta: metav1.ObjectMeta{Name: owner}}, missing: true}
+		n.plan = placement.Node{Name: owner, Unfit: "is not registered"}
+		if r.TakeoverAfter > 0 && now.Sub(since) >= r.TakeoverAfter {
+			n.gone, n.reason, n.message = true, v1alpha1.ReasonSourceGone, "The StreamNode was deleted."
+		}
+		views = append(views, n)
+	}
+	r.missing = missing
+	return views
 }
 
 // look derives whether streams leave a node.

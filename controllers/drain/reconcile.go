@@ -46,6 +46,8 @@ type Reconciler struct {
 	pace pace
 	// reported is when the progress of a node's drain was written last.
 	reported map[string]time.Time
+	// missing is since when nodes own streams that have no StreamNode.
+	missing map[string]time.Time
 }
 
 // lookAgain is when a pass is made though nothing changes, while streams are to leave.
@@ -62,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	var errs []error
 	for _, n := range v.nodes {
 		errs = append(errs, r.report(ctx, v, n, d.blocked[n.node.Name]))
-		busy = busy || n.leaves() || r.TakeoverAfter > 0 && condition.NodeGone(n.node)
+		busy = busy || n.leaves() || n.missing || r.TakeoverAfter > 0 && condition.NodeGone(n.node)
 	}
 	if err := errors.Join(append(errs, r.act(ctx, d))...); err != nil {
 		return ctrl.Result{}, fmt.Errorf("draining: %w", err)

@@ -30,6 +30,9 @@ const maxBlockers = 10
 
 // report writes how far a drain is, where that changed: conditions at once, counters at most once a second.
 func (r *Reconciler) report(ctx context.Context, v *view, n *nodeView, blocked []placement.Blocker) error {
+	if n.missing {
+		return nil // there is no object to tell it on
+	}
 	old := &n.node.Status
 	r.Metrics.report(n, blocked, v.shares[n.node.Name], r.Limits.PerTarget)
 	if !n.leaves() && old.Drain == nil && !condition.IsTrue(old.Conditions, v1alpha1.ConditionDraining) {

@@ -90,6 +90,7 @@ func (a *Agent) Start(ctx context.Context) error {
 			checked = a.Now()
 			problem := a.checkStore(ctx)
 			a.note(func(s *state) { s.problem = problem })
+			a.lookForNode(ctx)
 		}
 		a.reportOrLog(ctx)
 		if a.registered() {
@@ -184,6 +185,21 @@ func (a *Agent) report(ctx context.Context) error {
 	a.reported = &told
 	a.Log.Info("Reported node", "storeProblem", told.problem, "holdsSessions", told.holdsSessions, "stopping", told.stopping)
 	return nil
+}
+
+// lookForNode has the node registered again where somebody deleted it. An API server that does not answer says nothing of that.
+func (a *Agent) lookForNode(ctx context.Context) {
+	if !a.registered() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.RenewEvery)
+	defer cancel()
+	if err := a.Client.Get(ctx, client.ObjectKey{Name: a.Node}, &v1alpha1.StreamNode{}); apierrors.IsNotFound(err) {
+		a.Log.Info("Registering the node again, since its StreamNode was deleted")
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.reported = nil
+	}
 }
 
 // lookAtSessions takes in whether sessions are open, once that has lasted.

@@ -41,6 +41,19 @@ func (l *Ledger) Usage(node string) Usage {
 	return l.usage[node]
 }
 
+// Owners returns the nodes that own streams, in any order.
+func (l *Ledger) Owners() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var owners []string
+	for node, usage := range l.usage {
+		if usage.Owned > 0 {
+			owners = append(owners, node)
+		}
+	}
+	return owners
+}
+
 // Reserve takes a slot of the node for a step on the stream that is about to be proposed, unless all are taken. It
 // holds until Release.
 func (l *Ledger) Reserve(stream types.UID, node string, slots int) bool {
