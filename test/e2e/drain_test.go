@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
@@ -17,8 +20,10 @@ import (
 
 const (
 	// drainedStreams are on the drained node; loadedStreams of them have load.
-	drainedStreams = 40
+	drainedStreams = 300
 	loadedStreams  = 4
+	// makersAtOnce make streams at the same time.
+	makersAtOnce = 16
 	drainLimit     = 5 * time.Minute
 	// stillFor is for how long nothing must start after a drain was withdrawn.
 	stillFor = 2 * time.Second
@@ -32,8 +37,10 @@ var _ = Describe("A drain", func() {
 		for _, name := range names[:loadedStreams] {
 			runs = append(runs, startLoad(ctx, name))
 		}
+		began := time.Now()
 		cordon(ctx, node)
 		awaitDrained(ctx, node)
+		AddReportEntry("drained", fmt.Sprintf("%d streams in %v", drainedStreams, time.Since(began).Round(time.Millisecond)))
 		Expect(ownedBy(ctx, node)).To(BeEmpty())
 		for _, run := range runs {
 			awaitAppends(ctx, run, 10)
@@ -107,19 +114,28 @@ var _ = Describe("A takeover", func() {
 	}, SpecTimeout(drainLimit))
 })
 
-// streamsOn makes streams on a node and returns their names.
+// streamsOn makes streams on a node, free to go elsewhere, and returns their names.
 func streamsOn(ctx context.Context, node, prefix string, count int) []string {
 	GinkgoHelper()
-	var names []string
-	for i := range count {
-		stream := &v1alpha1.Stream{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", prefix, i)},
-			Spec:       v1alpha1.StreamSpec{ContentType: "application/json", NodeName: node},
-		}
-		Expect(cluster.Client().Create(ctx, stream)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(cluster.Client().Delete(ctx, stream)).To(Succeed()) })
-		names = append(names, stream.Name)
+	labels := client.MatchingLabels{"test": prefix}
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(cluster.Client().DeleteAllOf(ctx, &v1alpha1.Stream{}, client.InNamespace(namespace), labels)).To(Succeed())
+	})
+	names, errs := make([]string, count), make([]error, makersAtOnce)
+	var makers sync.WaitGroup
+	for maker := range makersAtOnce {
+		makers.Go(func() {
+			for i := maker; i < count && errs[maker] == nil; i += makersAtOnce {
+				names[i] = fmt.Sprintf("%s-%d", prefix, i)
+				errs[maker] = cluster.Client().Create(ctx, &v1alpha1.Stream{
+					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: names[i], Labels: labels},
+					Spec:       v1alpha1.StreamSpec{ContentType: "application/json", NodeName: node},
+				})
+			}
+		})
 	}
+	makers.Wait()
+	Expect(errors.Join(errs...)).To(Succeed())
 	Eventually(ctx, func() int {
 		open := 0
 		for _, stream := range ownedBy(ctx, node) {
@@ -128,7 +144,11 @@ func streamsOn(ctx context.Context, node, prefix string, count int) []string {
 			}
 		}
 		return open
-	}).WithTimeout(patience).WithPolling(20 * time.Millisecond).Should(BeNumerically(">=", count))
+	}).WithTimeout(patience).WithPolling(50 * time.Millisecond).Should(BeNumerically(">=", count))
+	for _, name := range names {
+		free := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"nodeName":null}}`))
+		Expect(cluster.Client().Patch(ctx, &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, free)).To(Succeed())
+	}
 	return names
 }
 

@@ -75,6 +75,24 @@ var _ = DescribeTable("A clean restart stops no open stream, and no request fail
 	Entry(nil, SpecTimeout(restartLimit), "etcd", func() *localcluster.Process { return cluster.Etcd() }),
 )
 
+var _ = It("A rolling restart of all agents, one after another, fails no request", func(ctx SpecContext) {
+	var runs []*load.Run
+	for _, node := range nodes {
+		for _, name := range streamsOn(ctx, node, "rolling-"+node, 4) {
+			runs = append(runs, startLoad(ctx, name))
+		}
+	}
+	for _, node := range nodes {
+		Expect(streamshift.Nodes[node].Restart(ctx)).To(Succeed())
+		Expect(cluster.AwaitNode(ctx, node)).To(Succeed())
+	}
+	for _, run := range runs {
+		awaitAppends(ctx, run, 10)
+		tally := stopLoad(ctx, run)
+		Expect(tally.Clean()).To(BeTrue(), "%+v, failed requests: %v", tally, run.Faults())
+	}
+}, SpecTimeout(2*restartLimit))
+
 func cleanButForFailures(tally load.Tally) bool {
 	tally.Failed = 0
 	return tally.Clean()

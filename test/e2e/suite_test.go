@@ -22,6 +22,8 @@ const (
 	namespace = "default"
 	// logLines is how much of each process's log a failed spec shows.
 	logLines = 40
+	// slots of each node: enough for what another one had.
+	slots = 2 * drainedStreams
 	// patience bounds a wait on a busy machine of 2 cores.
 	patience = 60 * time.Second
 )
@@ -42,7 +44,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	cluster, err = localcluster.Start(ctx, localcluster.Options{Audit: localcluster.AuditWrites, Progress: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(cluster.Stop)
-	streamshift, err = cluster.StartStreamshift(ctx, localcluster.Layout{Nodes: nodes})
+	streamshift, err = cluster.StartStreamshift(ctx, localcluster.Layout{Nodes: nodes, Slots: slots})
 	Expect(err).NotTo(HaveOccurred())
 })
 
