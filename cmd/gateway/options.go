@@ -54,6 +54,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.Int64Var(&l.BodyBytes, "max-body-bytes", l.BodyBytes, "Limit of the body of one request.")
 	f.Int64Var(&l.BodiesBytes, "max-bodies-bytes", l.BodiesBytes, "Limit of all request bodies in memory.")
 	f.Int64Var(&l.RepliesBytes, "max-replies-bytes", l.RepliesBytes, "Limit of all answers in memory.")
+	f.IntVar(&l.Connections, "max-connections", l.Connections, "Limit of the clients' connections.")
 	f.IntVar(&l.Parking.PerStream, "max-parked-per-stream", l.Parking.PerStream, "Limit of the requests that wait for one stream.")
 	f.IntVar(&l.Parking.Total, "max-parked", l.Parking.Total, "Limit of the requests that wait in all.")
 	f.Int64Var(&l.Parking.Bytes, "max-parked-bytes", l.Parking.Bytes, "Limit of the bodies of the requests that wait.")

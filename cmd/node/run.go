@@ -164,5 +164,5 @@ func newFront(o *options, sessions *session.Reconciler, log logr.Logger) (*sessi
 			return nil, fmt.Errorf("registering metrics: %w", err)
 		}
 	}
-	return &session.Front{Address: o.listenAddress, Handler: node, Sessions: sessions, StopTimeout: o.stopTimeout, Log: log}, nil
+	return &session.Front{Address: o.listenAddress, Handler: node, Connections: node.Connections(), Sessions: sessions, StopTimeout: o.stopTimeout, Log: log}, nil
 }

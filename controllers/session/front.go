@@ -17,8 +17,10 @@ import (
 // Front serves the node's streams over HTTP while the agent runs, and ends in order: sessions are closed first, so that
 // every request is answered done or not applied, then the requests that wait are told so, then the server ends.
 type Front struct {
-	Address     string
-	Handler     http.Handler
+	Address string
+	Handler http.Handler
+	// Connections bounds the connections that are open.
+	Connections *routing.Connections
 	Sessions    *Reconciler
 	StopTimeout time.Duration
 	Log         logr.Logger
@@ -45,7 +47,8 @@ func (f *Front) Start(ctx context.Context) error {
 	server := routing.NewServer(f.Handler)
 	server.BaseContext = func(net.Listener) context.Context { return waiting }
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	guarded := f.Connections.Guard(server, listener)
+	go func() { ended <- server.Serve(guarded) }()
 	f.serving.Store(true)
 	f.Log.Info("Serving streams", "address", listener.Addr().String())
 	select {

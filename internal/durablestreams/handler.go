@@ -47,8 +47,9 @@ type Handler struct {
 	onExpired func(Stream)
 	chunks    string // Cache-Control of a chunk before the tail
 	log       logr.Logger
-	bodies    *semaphore.Weighted // bytes of bodies in memory
+	bodies    *Bodies
 	live      *semaphore.Weighted // live reads that are being served
+	counts    counts
 }
 
 // New returns a handler, or an error where the configuration has a gap.
@@ -61,7 +62,7 @@ func New(c Config) (*Handler, error) {
 	}
 	h := &Handler{
 		limits: c.Limits, clock: c.Clock, jitter: c.Jitter, onExpired: c.OnExpired, log: c.Log,
-		bodies: semaphore.NewWeighted(c.Limits.BodiesBytes), live: semaphore.NewWeighted(c.Limits.LiveReads),
+		bodies: NewBodies(c.Limits.BodyBytes, c.Limits.BodiesBytes, c.Limits.BodyTimeout, time.Now), live: semaphore.NewWeighted(c.Limits.LiveReads),
 	}
 	switch c.CacheScope {
 	case CachePrivate:

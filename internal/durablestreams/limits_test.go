@@ -127,10 +127,9 @@ func TestBodyLimit(t *testing.T) {
 func TestAllBodiesLimit(t *testing.T) {
 	h := newHandler(t, func(c *Config) { c.Limits.BodyBytes, c.Limits.BodiesBytes = 10, 15 })
 	server, served := listen(t, h, Stream{Settings: text, Log: newFaultyLog(time.Now)})
-	first := dial(t, server) // the length of its body is unknown: it takes 10
+	first := dial(t, server) // the length of its body is unknown: what has come takes 10, the least that is taken
 	_, _ = io.WriteString(first, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
-	for h.bodies.TryAcquire(6) { // until it is being read
-		h.bodies.Release(6)
+	for h.BodyBytes() == 0 { // until it is being read
 		runtime.Gosched()
 	}
 	if got, h := post(t, server, strings.NewReader("123456")); got != http.StatusServiceUnavailable || h.Get("Retry-After") != "1" {
@@ -146,8 +145,11 @@ func TestAllBodiesLimit(t *testing.T) {
 	for range 3 {
 		<-served
 	}
-	if !h.bodies.TryAcquire(15) {
-		t.Error("bodies that are gone still count")
+	if got := h.BodyBytes(); got != 0 {
+		t.Errorf("%d bytes of bodies that are gone still count", got)
+	}
+	if got := h.Refused(LimitBodies); got != 1 {
+		t.Errorf("%d refusals are counted, want 1", got)
 	}
 }
 

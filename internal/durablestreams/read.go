@@ -23,10 +23,15 @@ func (h *Handler) serveRead(w http.ResponseWriter, r *http.Request, s Stream) er
 	}
 	if q.mode != catchUp {
 		if !h.live.TryAcquire(1) {
+			h.refused(LimitLiveReads)
 			WriteProblem(w, overloaded("Too many live reads are being served; catch-up reads are not affected."))
 			return nil
 		}
-		defer h.live.Release(1)
+		h.counts.liveReads.Add(1)
+		defer func() {
+			h.counts.liveReads.Add(-1)
+			h.live.Release(1)
+		}()
 	}
 	s.Log.Touch()
 	from := q.from(s.Log.Info())

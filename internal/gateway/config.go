@@ -19,6 +19,8 @@ type Limits struct {
 	ReplyBytes, RepliesBytes int64
 	// GroupBytes bounds one group of an event stream: a data event with its control event.
 	GroupBytes int64
+	// Connections bounds the clients' connections.
+	Connections int
 	// Parking bounds the requests that wait.
 	Parking routing.ParkingLimits
 
@@ -48,6 +50,7 @@ func DefaultLimits() Limits {
 		ReplyBytes:    4 << 20,
 		RepliesBytes:  256 << 20,
 		GroupBytes:    64 << 20,
+		Connections:   routing.DefaultConnections,
 		Parking:       routing.DefaultParkingLimits(),
 		ParkTimeout:   routing.DefaultParkTimeout,
 		BodyTimeout:   30 * time.Second,

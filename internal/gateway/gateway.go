@@ -14,10 +14,11 @@ import (
 type Gateway struct {
 	cfg     Config
 	parking *routing.Parking
-	bodies  *routing.Bodies
+	bodies  *durablestreams.Bodies
 	// replies bounds the bytes of answers that are held back.
-	replies *routing.Bodies
-	metrics *Metrics
+	replies     *durablestreams.Bodies
+	connections *routing.Connections
+	metrics     *Metrics
 
 	draining context.Context
 	drain    context.CancelFunc
@@ -29,8 +30,10 @@ func New(cfg Config) *Gateway {
 	g := &Gateway{
 		cfg:     cfg,
 		parking: routing.NewParking(l.Parking),
-		bodies:  routing.NewBodies(l.BodyBytes, l.BodiesBytes, l.BodyTimeout, cfg.Now),
-		replies: routing.NewBodies(l.ReplyBytes, l.RepliesBytes, 0, cfg.Now),
+		bodies:  durablestreams.NewBodies(l.BodyBytes, l.BodiesBytes, l.BodyTimeout, cfg.Now),
+		replies: durablestreams.NewBodies(l.ReplyBytes, l.RepliesBytes, 0, cfg.Now),
+
+		connections: routing.NewConnections(l.Connections),
 	}
 	g.draining, g.drain = context.WithCancel(context.Background())
 	g.metrics = newMetrics(g)

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/internal/durablestreams"
 )
 
 // errGroupTooLarge tells that a group of an event stream is beyond the limit, or that there is no room for it.
@@ -30,12 +30,12 @@ type control struct {
 type groupReader struct {
 	in    *bufio.Reader
 	limit int64
-	room  *routing.Bodies
+	room  *durablestreams.Bodies
 	held  int64
 	group []byte
 }
 
-func newGroupReader(in io.Reader, limit int64, room *routing.Bodies) *groupReader {
+func newGroupReader(in io.Reader, limit int64, room *durablestreams.Bodies) *groupReader {
 	return &groupReader{in: bufio.NewReaderSize(in, 16<<10), limit: limit, room: room}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/internal/durablestreams"
 )
 
 // FuzzGroups: whatever arrives, and in whatever pieces, the groups are the input's start without a gap, each ends behind
@@ -18,7 +18,7 @@ func FuzzGroups(f *testing.F) {
 	f.Add([]byte("event: control\ndata:{}\n\nevent: control\ndata:nonsense\n\n"))
 	f.Add([]byte(": comment\n\n\n\nevent:control\ndata:{}\n\n"))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		room := routing.NewBodies(1<<20, 1<<20, time.Second, time.Now)
+		room := durablestreams.NewBodies(1<<20, 1<<20, time.Second, time.Now)
 		whole := newGroupReader(bytes.NewReader(input), 1<<20, room)
 		pieces := newGroupReader(iotest.OneByteReader(bytes.NewReader(input)), 1<<20, room)
 		rest := input
@@ -48,7 +48,7 @@ func FuzzGroups(f *testing.F) {
 }
 
 func TestGroupsTakeTheirRoom(t *testing.T) {
-	room := routing.NewBodies(0, 100_000, time.Second, time.Now)
+	room := durablestreams.NewBodies(0, 100_000, time.Second, time.Now)
 	input := func(size int) *bytes.Reader {
 		return bytes.NewReader(append(bytes.Repeat([]byte{'x'}, size), "\nevent: control\ndata:{}\n\n"...))
 	}

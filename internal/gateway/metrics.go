@@ -13,6 +13,8 @@ const (
 // Metrics count what a gateway does.
 type Metrics struct {
 	parkedNow, bodyBytes, replyBytes prometheus.GaugeFunc
+	connections                      prometheus.GaugeFunc
+	refusedConnections               prometheus.CounterFunc
 	parked, asked, refused           *prometheus.CounterVec
 	carriedOn                        prometheus.Counter
 }
@@ -32,6 +34,12 @@ func newMetrics(g *Gateway) *Metrics {
 			"Bytes of request bodies in memory.", func() float64 { return float64(g.bodies.Used()) }),
 		replyBytes: gauge("streamshift_gateway_reply_bytes",
 			"Bytes of answers in memory.", func() float64 { return float64(g.replies.Used()) }),
+		connections: gauge("streamshift_gateway_connections",
+			"Connections of clients that are open.", func() float64 { return float64(g.connections.Open()) }),
+		refusedConnections: prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "streamshift_gateway_refused_connections_total",
+			Help: "Connections of clients that were refused since too many are open.",
+		}, func() float64 { return float64(g.connections.Refused()) }),
 		parked: counters("streamshift_gateway_parked_requests_total",
 			"Requests that waited, by how their waiting ended.", "result"),
 		asked: counters("streamshift_gateway_asked_total",
@@ -47,5 +55,7 @@ func newMetrics(g *Gateway) *Metrics {
 
 // Collectors returns what a registry is to be given.
 func (m *Metrics) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.parkedNow, m.bodyBytes, m.replyBytes, m.parked, m.asked, m.refused, m.carriedOn}
+	return []prometheus.Collector{
+		m.parkedNow, m.bodyBytes, m.replyBytes, m.connections, m.refusedConnections, m.parked, m.asked, m.refused, m.carriedOn,
+	}
 }

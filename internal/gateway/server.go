@@ -68,7 +68,8 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	server := routing.NewServer(s.cfg.Gateway)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	guarded := s.cfg.Gateway.connections.Guard(server, listener)
+	go func() { ended <- server.Serve(guarded) }()
 	s.state.Store(serverServing)
 	s.cfg.Log.Info("Serving clients", "address", listener.Addr().String())
 	select {

@@ -3,6 +3,7 @@ package routing
 import (
 	"errors"
 	"net/http"
+	"os"
 	"strconv"
 
 	"github.com/streamshift/streamshift/internal/durablestreams"
@@ -94,15 +95,19 @@ func FullProblem(err error) *durablestreams.Problem {
 // BodyProblem is the answer to a request whose body could not be read; err is of Bodies.Read.
 func BodyProblem(err error) *durablestreams.Problem {
 	switch {
-	case errors.Is(err, ErrBodyTooLarge):
+	case errors.Is(err, durablestreams.ErrBodyTooLarge):
 		return &durablestreams.Problem{Type: durablestreams.ProblemLimit, Status: http.StatusRequestEntityTooLarge,
 			Detail: "The request was not applied: " + err.Error() + "."}
-	case errors.Is(err, ErrBodiesFull):
+	case errors.Is(err, durablestreams.ErrBodiesFull):
 		return routingProblem(AnswerFull, http.StatusServiceUnavailable, durablestreams.ProblemOverloaded,
 			"The request was not applied, please repeat it: "+err.Error()+".", location{})
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &durablestreams.Problem{Type: durablestreams.ProblemLimit, Status: http.StatusRequestTimeout,
+			Detail: "The body came too slowly; nothing was applied."}
+	}
 	return &durablestreams.Problem{Type: durablestreams.ProblemInvalidRequest, Status: http.StatusBadRequest,
-		Detail: "The body was cut off or came too slowly; nothing was applied."}
+		Detail: "The body was cut off; nothing was applied."}
 }
 
 // PathProblem is the answer to a path that ParsePath refuses.

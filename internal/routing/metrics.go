@@ -1,6 +1,10 @@
 package routing
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/streamshift/streamshift/internal/durablestreams"
+)
 
 // Results of a parked request, as the label "result" of the metric says them.
 const (
@@ -18,9 +22,11 @@ type Metrics struct {
 	parked    *prometheus.CounterVec
 	sentOn    *prometheus.CounterVec
 	refused   *prometheus.CounterVec
+	// protocol are what the protocol's handler and the server count.
+	protocol []prometheus.Collector
 }
 
-func newMetrics(parking *Parking, bodies *Bodies) *Metrics {
+func newMetrics(parking *Parking, connections *Connections, bodies *durablestreams.Bodies, protocol *durablestreams.Handler) *Metrics {
 	return &Metrics{
 		parkedNow: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "streamshift_node_parked_requests",
@@ -29,7 +35,7 @@ func newMetrics(parking *Parking, bodies *Bodies) *Metrics {
 		bodyBytes: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "streamshift_node_body_bytes",
 			Help: "Bytes of request bodies in memory.",
-		}, func() float64 { return float64(bodies.Used()) }),
+		}, func() float64 { return float64(bodies.Used() + protocol.BodyBytes()) }),
 		parked: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "streamshift_node_parked_requests_total",
 			Help: "Requests that waited, by how their waiting ended.",
@@ -42,10 +48,37 @@ func newMetrics(parking *Parking, bodies *Bodies) *Metrics {
 			Name: "streamshift_node_refused_requests_total",
 			Help: "Requests that were refused at a limit: stream_parking, parking, body, bodies; or unavailable.",
 		}, []string{"limit"}),
+		protocol: protocolMetrics(connections, protocol),
 	}
+}
+
+// protocolMetrics shows what is counted elsewhere.
+func protocolMetrics(connections *Connections, protocol *durablestreams.Handler) []prometheus.Collector {
+	all := []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "streamshift_node_live_reads",
+			Help: "Long-polls and event streams that are being served.",
+		}, func() float64 { return float64(protocol.LiveReads()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "streamshift_node_connections",
+			Help: "Connections that are open.",
+		}, func() float64 { return float64(connections.Open()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "streamshift_node_refused_connections_total",
+			Help: "Connections that were refused since too many are open.",
+		}, func() float64 { return float64(connections.Refused()) }),
+	}
+	for _, limit := range durablestreams.AllLimits() {
+		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name:        "streamshift_node_protocol_refused_requests_total",
+			Help:        "Requests for open streams that were refused at a limit: body, bodies, body_time, live_reads.",
+			ConstLabels: prometheus.Labels{"limit": limit.String()},
+		}, func() float64 { return float64(protocol.Refused(limit)) }))
+	}
+	return all
 }
 
 // Collectors returns what a registry is to be given.
 func (m *Metrics) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.parkedNow, m.bodyBytes, m.parked, m.sentOn, m.refused}
+	return append([]prometheus.Collector{m.parkedNow, m.bodyBytes, m.parked, m.sentOn, m.refused}, m.protocol...)
 }

@@ -30,8 +30,10 @@ type NodeConfig struct {
 	ParkTimeout time.Duration
 	// Parking bounds what waits; the zero value: DefaultParkingLimits.
 	Parking ParkingLimits
+	// Connections bounds the connections; 0: DefaultConnections.
+	Connections int
 	// Bodies reads and bounds the bodies of requests that are about to wait. It admits at least what the protocol does.
-	Bodies *Bodies
+	Bodies *durablestreams.Bodies
 	// Now is the clock that Protocol has, too: a long-poll's time begins when the request arrives here.
 	Now func() time.Time
 	Log logr.Logger
@@ -40,9 +42,10 @@ type NodeConfig struct {
 // Node is the HTTP front of a node: it serves the streams that the node has open, parks requests for those that it is
 // about to open, and sends all others on.
 type Node struct {
-	cfg     NodeConfig
-	parking *Parking
-	metrics *Metrics
+	cfg         NodeConfig
+	parking     *Parking
+	connections *Connections
+	metrics     *Metrics
 }
 
 // NewNode returns the front of a node.
@@ -54,8 +57,12 @@ func NewNode(cfg NodeConfig) *Node {
 		cfg.Parking = DefaultParkingLimits()
 	}
 	parking := NewParking(cfg.Parking)
-	return &Node{cfg: cfg, parking: parking, metrics: newMetrics(parking, cfg.Bodies)}
+	connections := NewConnections(cfg.Connections)
+	return &Node{cfg: cfg, parking: parking, connections: connections, metrics: newMetrics(parking, connections, cfg.Bodies, cfg.Protocol)}
 }
+
+// Connections bounds the connections of the server that serves the node.
+func (n *Node) Connections() *Connections { return n.connections }
 
 // Metrics returns what the front counts, for a registry.
 func (n *Node) Metrics() *Metrics { return n.metrics }

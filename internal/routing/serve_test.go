@@ -43,7 +43,7 @@ func TestNodeThatEndsAcknowledgesNothing(t *testing.T) {
 	}
 	node := routing.NewNode(routing.NodeConfig{
 		Node: "a", DefaultNamespace: "default", Directory: stuckDirectory{}, Protocol: protocol,
-		Bodies: routing.NewBodies(100, 100, time.Second, time.Now), Now: time.Now, Log: logr.Discard(),
+		Bodies: durablestreams.NewBodies(100, 100, time.Second, time.Now), Now: time.Now, Log: logr.Discard(),
 	})
 	ctx, end := context.WithCancel(t.Context())
 	end()

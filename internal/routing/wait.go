@@ -1,8 +1,10 @@
 package routing
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -87,4 +89,12 @@ func (q *request) leaveParking(result string) {
 		q.leave(result)
 		q.leave = nil
 	}
+}
+
+// withBody returns a shallow copy of r that carries these bytes.
+func withBody(r *http.Request, body []byte) *http.Request {
+	again := r.WithContext(r.Context())
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	again.ContentLength = int64(len(body))
+	return again
 }

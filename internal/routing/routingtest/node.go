@@ -55,7 +55,7 @@ func (c *Cluster) AddNode(name string) *Node {
 	n.Front = routing.NewNode(routing.NodeConfig{
 		Node: name, DefaultNamespace: "default", Directory: n, Protocol: protocol,
 		ParkTimeout: c.options.ParkTimeout, Parking: c.options.Parking,
-		Bodies: routing.NewBodies(c.options.Limits.BodyBytes, c.options.BodiesBytes, time.Minute, time.Now),
+		Bodies: durablestreams.NewBodies(c.options.Limits.BodyBytes, c.options.BodiesBytes, time.Minute, time.Now),
 		Now:    c.options.Now, Log: logr.Discard(),
 	})
 	n.Serve(n.Front)

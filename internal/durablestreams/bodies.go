@@ -1,7 +1,6 @@
-package routing
+package durablestreams
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -53,25 +52,43 @@ func (b *Bodies) Take(n int64) bool {
 func (b *Bodies) Give(n int64) { b.used.Add(-n) }
 
 // Read reads the whole body of a request. The bytes count against the room until release is called. The error wraps
-// ErrBodyTooLarge, ErrBodiesFull, or is the connection's own; then nothing is held.
+// ErrBodyTooLarge, ErrBodiesFull, os.ErrDeadlineExceeded where the body came too slowly, or is the connection's own; then nothing
+// is held.
 func (b *Bodies) Read(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return nil, func() {}, nil
 	}
-	if r.ContentLength > b.perRequest {
-		return nil, nil, fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrBodyTooLarge, r.ContentLength, b.perRequest)
-	}
-	// A writer without deadlines (a test's recorder) is none that a slow peer could hold.
+	// A writer without deadlines (a test's recorder) is none that a slow peer could hold. After an error the deadline stays: the
+	// server may want the rest of the body before it answers.
 	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(b.now().Add(b.timeout)); err == nil {
-		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	_ = control.SetReadDeadline(b.now().Add(b.timeout))
+	if r.ContentLength > b.perRequest {
+		b.drain(r)
+		return nil, nil, fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrBodyTooLarge, r.ContentLength, b.perRequest)
 	}
 	body, held, err := b.read(r)
 	if err != nil {
 		b.Give(held)
+		if errors.Is(err, ErrBodyTooLarge) {
+			b.drain(r)
+		}
 		return nil, nil, err
 	}
+	_ = control.SetReadDeadline(time.Time{})
 	return body, sync.OnceFunc(func() { b.Give(held) }), nil
+}
+
+// drainBytes bounds what is read and thrown away of a body that is too large. A client that is answered while it still sends
+// may see its connection reset instead of the answer.
+const drainBytes = 16 << 20
+
+// drain reads the rest of a body that is not wanted, unless the client waits for leave to send it, or it is known to have too
+// much to come to an end.
+func (b *Bodies) drain(r *http.Request) {
+	if r.Header.Get("Expect") != "" || r.ContentLength > b.perRequest+drainBytes {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, drainBytes)
 }
 
 // read grows the buffer with what arrives, so that a peer that only announces a large body takes no room for it. It
@@ -117,12 +134,4 @@ func (b *Bodies) expectEnd(body io.Reader) error {
 			return fmt.Errorf("reading the body: %w", err)
 		}
 	}
-}
-
-// withBody returns a shallow copy of r that carries these bytes.
-func withBody(r *http.Request, body []byte) *http.Request {
-	again := r.WithContext(r.Context())
-	again.Body = io.NopCloser(bytes.NewReader(body))
-	again.ContentLength = int64(len(body))
-	return again
 }
