@@ -77,6 +77,14 @@ conformance: ## Demand the protocol's conformance suite of a node, of the gatewa
 ride: ## Let the TypeScript, Python, Rust and Go clients and curl ride through transfers, cordons and restarts. Needs node, python3 and cargo.
 	go run ./test/ride
 
+.PHONY: crash
+crash: ## End processes at every named point between two steps, and judge what became of every record. SEED= chooses the passes.
+	go run ./test/crash $(if $(SEED),-seed $(SEED))
+
+.PHONY: chaos
+chaos: ## Kill, pause, cut off and slow down everything for a while, and judge what clients saw. SEED= and DURATION= (2m) say how.
+	go run ./test/chaos $(if $(SEED),-seed $(SEED)) $(if $(DURATION),-duration $(DURATION))
+
 .PHONY: bench
 bench: ## Measure the window of a transfer beside the floor of the same run.
 	go run ./test/bench

@@ -17,8 +17,19 @@ import (
 // tag is the build tag of the programs.
 const tag = "crashpoints"
 
+// Ways says how nodes and what they talk to reach each other.
+type Ways int
+
+const (
+	// Straight: a node that has died refuses connections.
+	Straight Ways = iota
+	// Cuttable: through a proxy each, which takes connections even where the node has died.
+	Cuttable
+)
+
 // Options of a bed.
 type Options struct {
+	Ways Ways
 	// Nodes are the names of the nodes.
 	Nodes []string
 	// ManagerArgs, NodeArgs and GatewayArgs follow the ones that are given anyway.
@@ -41,7 +52,8 @@ type Bed struct {
 type Node struct {
 	*localcluster.Process
 
-	// ToAPIServer carries what the node says to the API server, ToNode what gateways say to the node.
+	// ToAPIServer carries what the node says to the API server, ToNode what gateways say to the node; nil where the ways
+	// are straight.
 	ToAPIServer, ToNode *Proxy
 	faults              string
 }
@@ -79,7 +91,7 @@ func (b *Bed) start(ctx context.Context, options Options) error {
 		return fmt.Errorf("starting the manager: %w", err)
 	}
 	for _, name := range options.Nodes {
-		if err := b.startNode(ctx, name, options.NodeArgs); err != nil {
+		if err := b.startNode(ctx, name, options); err != nil {
 			return fmt.Errorf("starting node %s: %w", name, err)
 		}
 	}
@@ -94,38 +106,51 @@ func (b *Bed) start(ctx context.Context, options Options) error {
 	return nil
 }
 
-func (b *Bed) startNode(ctx context.Context, name string, args []string) error {
+func (b *Bed) startNode(ctx context.Context, name string, options Options) error {
 	n := &Node{faults: filepath.Join(b.folder, name+".faults")}
 	b.Nodes[name] = n
+	var args []string
+	if options.Ways == Cuttable {
+		var err error
+		if args, err = b.makeWays(ctx, name, n); err != nil {
+			return err
+		}
+	}
 	var err error
-	if n.ToNode, err = NewProxy(); err != nil {
-		return err
-	}
-	if n.ToAPIServer, err = NewProxy(); err != nil {
-		return err
-	}
-	n.ToAPIServer.Lead(b.Cluster.RESTConfig().Host)
-	// The node must exist before a token can be bound to it.
-	if err := b.Cluster.CreateNode(ctx, name); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
-	}
-	kubeconfig, err := b.Cluster.AccountKubeconfig(ctx, localcluster.NodeAccount, name)
-	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
-	}
-	through, err := n.ToAPIServer.kubeconfigThrough(kubeconfig, filepath.Join(b.folder, name+".kubeconfig"))
-	if err != nil {
-		return err
-	}
 	n.Process, err = b.Cluster.StartNode(ctx, localcluster.NodeOptions{
-		Name: name, Slots: 100, Store: b.Cluster.StoreURL() + "?faults=" + n.faults,
-		Args: append([]string{"--kubeconfig=" + through, "--advertise-url=" + n.ToNode.URL()}, args...),
+		Name: name, Slots: 100, Store: b.Cluster.StoreURL() + "?faults=" + n.faults, Args: append(args, options.NodeArgs...),
 	})
 	if err != nil {
 		return err //nolint:wrapcheck // says what it was doing
 	}
-	n.ToNode.Lead(n.URL())
+	if n.ToNode != nil {
+		n.ToNode.Lead(n.URL())
+	}
 	return nil
+}
+
+// makeWays starts the node's proxies, and returns the arguments that lead through them.
+func (b *Bed) makeWays(ctx context.Context, name string, n *Node) (args []string, err error) {
+	if n.ToNode, err = NewProxy(); err != nil {
+		return nil, err
+	}
+	if n.ToAPIServer, err = NewProxy(); err != nil {
+		return nil, err
+	}
+	n.ToAPIServer.Lead(b.Cluster.RESTConfig().Host)
+	// The node must exist before a token can be bound to it.
+	if err := b.Cluster.CreateNode(ctx, name); err != nil {
+		return nil, err //nolint:wrapcheck // says what it was doing
+	}
+	kubeconfig, err := b.Cluster.AccountKubeconfig(ctx, localcluster.NodeAccount, name)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // says what it was doing
+	}
+	through, err := n.ToAPIServer.kubeconfigThrough(kubeconfig, filepath.Join(b.folder, name+".kubeconfig"))
+	if err != nil {
+		return nil, err
+	}
+	return []string{"--kubeconfig=" + through, "--advertise-url=" + n.ToNode.URL()}, nil
 }
 
 // Stop ends everything.

@@ -44,7 +44,7 @@ type storm struct {
 // begin starts everything, makes the streams and has clients at work on each.
 func begin(ctx context.Context, o options) (*storm, error) {
 	b, err := bed.Start(ctx, bed.Options{
-		Nodes: nodeNames,
+		Nodes: nodeNames, Ways: bed.Cuttable,
 		// Short times, so that much happens: a node that is away for longer than a few seconds is taken over.
 		ManagerArgs: []string{"--node-lease-duration=6s", "--takeover-after=2s", "--open-within=8s"},
 		NodeArgs:    []string{"--lease-duration=5s", "--lease-renew-interval=1s"},
