@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/streamshift/streamshift/controllers/guard"
+	"github.com/streamshift/streamshift/controllers/streamnode"
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
@@ -23,7 +24,7 @@ type options struct {
 	certificateValidity, authorityValidity        time.Duration
 	leaseDuration                                 time.Duration
 	queriesPerSecond                              float32
-	drainTaints                                   []string
+	drainTaints, nodeLabels                       []string
 	drainLimits                                   placement.Limits
 	takeoverAfter, openWithin                     time.Duration
 	drainMode, guardImage                         string
@@ -57,6 +58,8 @@ func newCommand() *cobra.Command {
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "elect a leader among the replicas; off only where exactly one runs")
 	flags.DurationVar(&o.leaseDuration, "node-lease-duration", 15*time.Second, "how long a node whose lease does not change is taken for ready")
 	flags.StringSliceVar(&o.drainTaints, "drain-taints", placement.DefaultDrainTaints(), "keys of Kubernetes node taints that drain a node")
+	flags.StringSliceVar(&o.nodeLabels, "node-labels", streamnode.DefaultLabels(),
+		"keys of Kubernetes node labels that StreamNodes get, for spec.nodeSelector and for spreading over zones")
 	flags.IntVar(&o.drainLimits.Total, "drain-limit", 64, "transfers of drains and takeovers under way at the same time, in all")
 	flags.IntVar(&o.drainLimits.PerSource, "drain-limit-per-source", 32, "the same, from one node")
 	flags.IntVar(&o.drainLimits.PerTarget, "drain-limit-per-target", 32, "the same, to one node")

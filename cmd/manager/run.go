@@ -158,7 +158,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	nodes := &streamnode.Reconciler{
 		Client: mgr.GetClient(), Slots: ledger, Events: mgr.GetEventRecorder("streamshift"), Now: time.Now,
 		LeaseLimits: liveness.Limits{SuspectAfter: o.leaseDuration / 2, ExpiredAfter: o.leaseDuration},
-		Taints:      o.drainTaints,
+		Taints:      o.drainTaints, Labels: o.nodeLabels,
 	}
 	if err := nodes.SetupWithManager(mgr); err != nil {
 		return err

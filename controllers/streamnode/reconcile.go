@@ -17,7 +17,7 @@ import (
 	"github.com/streamshift/streamshift/internal/liveness"
 )
 
-// +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamnodes/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch,namespace=streamshift-node-lease
@@ -31,6 +31,8 @@ type Reconciler struct {
 	LeaseLimits liveness.Limits
 	// Taints are the keys that drain a node.
 	Taints []string
+	// Labels are the keys of the Kubernetes node's labels that its StreamNode gets, for node selectors and zones.
+	Labels []string
 	Now    func() time.Time
 
 	leases leases
@@ -44,6 +46,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if v == nil {
 		return ctrl.Result{}, nil
+	}
+	if err := r.writeLabels(ctx, v); err != nil {
+		return ctrl.Result{}, fmt.Errorf("acting on node %s: %w", request.Name, err)
 	}
 	if err := r.writeStatus(ctx, v, decide(v)); err != nil {
 		return ctrl.Result{}, fmt.Errorf("acting on node %s: %w", request.Name, err)

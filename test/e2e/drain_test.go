@@ -24,7 +24,7 @@ const (
 	loadedStreams  = 4
 	// makersAtOnce make streams at the same time.
 	makersAtOnce = 16
-	drainLimit     = 5 * time.Minute
+	drainLimit   = 5 * time.Minute
 	// stillFor is for how long nothing must start after a drain was withdrawn.
 	stillFor = 2 * time.Second
 )
