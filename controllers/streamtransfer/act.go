@@ -47,6 +47,9 @@ func (r *Reconciler) act(ctx context.Context, view handoff.TransferView, decisio
 	case handoff.TransferFail, handoff.TransferCancel:
 		return r.recordNothingMoved(ctx, view, decision)
 	case handoff.TransferFinished:
+		if view.Transfer.Status.ObservedGeneration != view.Transfer.Generation {
+			return r.observeGeneration(ctx, view.Transfer)
+		}
 		return r.collect(ctx, view)
 	}
 	panic("unknown action " + decision.Action.String())
@@ -197,6 +200,26 @@ func (r *Reconciler) writeStatus(ctx context.Context, view handoff.TransferView,
 	}
 	r.Written.Wrote(updated)
 	return updated, nil
+}
+
+// observeGeneration says of a finished transfer that its present spec has been seen: what may still change of it changes no
+// outcome, and who waits for it must not wait for ever.
+func (r *Reconciler) observeGeneration(ctx context.Context, transfer *v1alpha1.StreamTransfer) error {
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/generation", "value": transfer.Generation},
+		{"op": "replace", "path": "/status/observedGeneration", "value": transfer.Generation},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding the observed generation: %w", err)
+	}
+	err = r.Client.Status().Patch(ctx, transfer.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
+	switch {
+	case apierrors.IsInvalid(err), apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return errDecideAgain
+	case err != nil:
+		return fmt.Errorf("writing the observed generation: %w", err)
+	}
+	return nil
 }
 
 // collect deletes a transfer whose time after its end is over, where its user asked for that.

@@ -72,6 +72,10 @@ func warnings(view admission.View) webhookadmission.Warnings {
 	case register.Node == view.Transfer.Spec.Target:
 		return webhookadmission.Warnings{fmt.Sprintf("stream %q is on node %q already; there is nothing to do", view.Stream.Name, register.Node)}
 	}
+	if wanted := view.Stream.Spec.NodeName; wanted != "" && wanted != view.Transfer.Spec.Target {
+		return webhookadmission.Warnings{fmt.Sprintf(
+			"spec.nodeName of stream %q names node %q: the stream is brought there again; change or remove that first", view.Stream.Name, wanted)}
+	}
 	return nil
 }
 
