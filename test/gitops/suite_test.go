@@ -21,6 +21,8 @@ const (
 	namespace = "default"
 	// patience bounds a wait on a busy machine of 2 cores.
 	patience = 60 * time.Second
+	// reportEvery is how often nodes tell their load at most.
+	reportEvery = 3 * time.Second
 	// still is for how long nothing must happen where nothing is to happen.
 	still = 1500 * time.Millisecond
 )
@@ -35,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(localcluster.RunTests(m, localcluster.Options{Audit: localcluster.AuditWrites}, func(ctx context.Context, c *localcluster.Cluster) error {
 		cluster = c
 		var err error
-		streamshift, err = c.StartStreamshift(ctx, localcluster.Layout{Nodes: nodes})
+		streamshift, err = c.StartStreamshift(ctx, localcluster.Layout{Nodes: nodes, NodeArgs: []string{"--load-report-interval=" + reportEvery.String()}})
 		return err
 	}))
 }
