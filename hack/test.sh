@@ -12,3 +12,6 @@ packages=$(go list ./... | grep -v /test/e2e)
 # shellcheck disable=SC2086 # a list
 go test -p 2 -timeout 15m $packages
 go test -timeout 15m ./test/e2e
+
+# What is applied from Git, in a module of its own.
+(cd test/gitops && go test -timeout 10m .)

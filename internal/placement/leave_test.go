@@ -117,3 +117,18 @@ func TestPlanLeaveKeepsLimitsAndSlots(t *testing.T) {
 		}
 	})
 }
+
+// F6: an unbounded batch exceeded a limit, failed as a whole, and was made anew even larger.
+func TestADrainOf20000StreamsStartsAsManyAsTheLimitsAllow(t *testing.T) {
+	const streams = 20_000
+	names := make([]string, 0, streams)
+	for i := range streams {
+		names = append(names, fmt.Sprintf("s%05d", i))
+	}
+	nodes := []Node{{Name: "a", Slots: streams, Used: streams, Unfit: "is draining"}, {Name: "b", Slots: streams}, {Name: "c", Slots: streams}}
+	limits := Limits{Total: 64, PerSource: 32, PerTarget: 32}
+	moves, blocked := PlanLeave(nodes, []Leaving{{Node: "a", Streams: streamsNamed(names...)}}, UnderWay{}, limits)
+	if len(moves) != limits.PerSource || len(blocked) != 0 {
+		t.Errorf("%d transfers at once, %d nodes blocked; want %d and none", len(moves), len(blocked), limits.PerSource)
+	}
+}
