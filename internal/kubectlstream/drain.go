@@ -82,11 +82,13 @@ type drainFollower struct {
 	display *display
 	begun   time.Time
 
+	// last is the node as it was seen last, state how its drain stood then.
 	last  *v1alpha1.StreamNode
 	state drainState
-	// left is how many streams the node was seen to own though it was called drained: its status was of before.
+	// told is what was said last of why the drain does not begin, or go on.
 	told string
-	err  error
+	// err is why the drain cannot be followed.
+	err error
 }
 
 func (d *drainFollower) follow(ctx context.Context, timeout time.Duration) error {

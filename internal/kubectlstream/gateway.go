@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/internal/routing/streamname"
 	"github.com/streamshift/streamshift/streamclient"
 )
 
@@ -78,7 +78,7 @@ func (a *access) records(ctx context.Context, argument, gateway string) (*stream
 	if err != nil {
 		return nil, streamclient.Info{}, err
 	}
-	stream := streamclient.New(address, streamclient.Options{}).Stream(namespace, routing.ClientName(object))
+	stream := streamclient.New(address, streamclient.Options{}).Stream(namespace, streamname.Client(object))
 	info, err := stream.Head(ctx)
 	switch {
 	case errors.Is(err, streamclient.ErrNotFound):

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/internal/routing/streamname"
 )
 
 // objectName is the name of the Stream that a person means: the argument itself where it can be the name of an object, else the
 // name of the object of the stream that clients know under it. "orders" and "Shop/Orders" both work, and so does what kubectl
 // shows of the latter ("x--...").
 func objectName(argument string) (string, error) {
-	if routing.ClientName(argument) != argument {
+	if streamname.Client(argument) != argument {
 		return argument, nil // an escaped name, as kubectl shows it
 	}
-	name, err := routing.ObjectName(argument)
+	name, err := streamname.Object(argument)
 	if err != nil {
 		return "", fmt.Errorf("%q cannot be the name of a stream: %w", argument, err)
 	}
@@ -26,7 +26,7 @@ func objectName(argument string) (string, error) {
 // shownName is what people read, and may type, for a Stream: the name by which clients know it, or the object's name where that
 // cannot be typed.
 func shownName(object string) string {
-	name := routing.ClientName(object)
+	name := streamname.Client(object)
 	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' || r == unicode.ReplacementChar }) {
 		return object
 	}

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/internal/routing/streamname"
 )
 
 func TestObjectName(t *testing.T) {
-	escaped, err := routing.ObjectName("Shop/Orders")
+	escaped, err := streamname.Object("Shop/Orders")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,8 +20,8 @@ func TestObjectName(t *testing.T) {
 		"a name with dots":                {"orders.2026", "orders.2026", false},
 		"a client's name":                 {"Shop/Orders", escaped, false},
 		"a client's name, as it is shown": {escaped, escaped, false},
-		"the longest client's name":       {strings.Repeat("A", routing.MaxEscapedNameBytes), "x--", false},
-		"one byte longer":                 {strings.Repeat("A", routing.MaxEscapedNameBytes+1), "", true},
+		"the longest client's name":       {strings.Repeat("A", streamname.MaxEscapedBytes), "x--", false},
+		"one byte longer":                 {strings.Repeat("A", streamname.MaxEscapedBytes+1), "", true},
 		"an empty name":                   {"", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestObjectName(t *testing.T) {
 
 func TestShownName(t *testing.T) {
 	object := func(name string) string {
-		object, err := routing.ObjectName(name)
+		object, err := streamname.Object(name)
 		if err != nil {
 			t.Fatal(err)
 		}

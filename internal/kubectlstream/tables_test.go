@@ -11,7 +11,7 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/condition"
-	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/internal/routing/streamname"
 )
 
 // noon is when everything in the tests of this package happens.
@@ -73,7 +73,7 @@ func printed(t *testing.T, table *metav1.Table, wide bool) string {
 }
 
 func TestTables(t *testing.T) { //nolint:dupword // tables repeat words
-	object, err := routing.ObjectName("Shop/Orders")
+	object, err := streamname.Object("Shop/Orders")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,46 +57,6 @@ func TestParsePath(t *testing.T) {
 	}
 }
 
-func TestLongestEscapedNameFits(t *testing.T) {
-	got, err := ObjectName(strings.Repeat("A", MaxEscapedNameBytes))
-	if err != nil {
-		t.Fatalf("ObjectName: %v", err)
-	}
-	if len(got) > MaxObjectNameBytes {
-		t.Errorf("the object name has %d bytes, the limit is %d", len(got), MaxObjectNameBytes)
-	}
-}
-
-func TestClientNameKeepsWhatNoClientNameMapsTo(t *testing.T) {
-	for _, object := range []string{"x--", "x--zz", "x--85", "x--c5i66", "orders"} {
-		if got := ClientName(object); got != object {
-			t.Errorf("ClientName(%q) = %q, want it unchanged", object, got)
-		}
-	}
-}
-
-// FuzzObjectName: the map has an inverse, so no two names share an object, and every object name is a valid one.
-func FuzzObjectName(f *testing.F) {
-	for _, seed := range []string{"orders", "a/b", "x--", "x--84", "Ä", "\x00", "a.b", "-", strings.Repeat("a", 254)} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		object, err := ObjectName(name)
-		if err != nil {
-			if !errors.Is(err, ErrBadName) {
-				t.Fatalf("ObjectName(%q) error = %v", name, err)
-			}
-			return
-		}
-		if !isSubdomain(object) {
-			t.Fatalf("ObjectName(%q) = %q, which is no DNS-1123 subdomain", name, object)
-		}
-		if back := ClientName(object); back != name {
-			t.Fatalf("ClientName(ObjectName(%q)) = %q", name, back)
-		}
-	})
-}
-
 // FuzzStreamPath: the URL of a stream leads to the stream, whatever the default namespace is.
 func FuzzStreamPath(f *testing.F) {
 	for _, seed := range []string{"/v1/stream/a", "/v1/stream/a/b", "/v1/stream/A/b", "/v1/stream/a/b%2Fc", "/v1/stream/a/ü?"} {

@@ -62,6 +62,7 @@ var table = []rule{
 	{packages: engine + "/store/...", may: []string{engine + "/store/...", crashpoint, "gocloud.dev/..."}},
 	{packages: engine + "/...", may: []string{engine + "/...", crashpoint, logr, "github.com/klauspost/compress/..."}},
 	{packages: streams, may: []string{engine, logr, "golang.org/x/sync/..."}},
+	{packages: routing + "/streamname", purity: pure, may: nil},
 	{packages: routing + "/...", may: []string{routing + "/...", engine + "/...", streams, logr, prometheus}},
 	{packages: module + "internal/gateway/...", may: []string{routing, streams, logr, prometheus}},
 	{packages: module + "streamclient/...", may: []string{module + "streamclient/..."}},
@@ -79,7 +80,7 @@ var table = []rule{
 
 	// The plugin of kubectl sees the cluster as a user does, and streams as a client does.
 	{packages: module + "internal/kubectlstream", may: []string{
-		api, condition, handoff, routing, module + "streamclient", kubernetes, runtime, "github.com/spf13/cobra", "golang.org/x/term",
+		api, condition, handoff, routing + "/streamname", module + "streamclient", kubernetes, runtime, "github.com/spf13/cobra", "golang.org/x/term",
 	}},
 
 	// What wires, and what tests.
