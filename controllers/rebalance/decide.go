@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/condition"
 )
 
 // action is what the manager does next about a rebalance.
@@ -56,6 +57,9 @@ type decision struct {
 func decide(v *view) decision {
 	spec, status := &v.object.Spec, &v.object.Status
 	if v.invalid != "" {
+		if v.said(v1alpha1.ReasonInvalidSpec) {
+			return decision{action: wait}
+		}
 		return decision{action: end, phase: v1alpha1.RebalanceFailed, reason: v1alpha1.ReasonInvalidSpec, message: v.invalid}
 	}
 	run := status.Run
@@ -77,6 +81,12 @@ func decide(v *view) decision {
 		return v.beforeTheStart()
 	}
 	return v.running()
+}
+
+// said tells whether the conditions say this of the present spec.
+func (v *view) said(reason string) bool {
+	ready, _ := condition.Get(v.object.Status.Conditions, v1alpha1.ConditionReady)
+	return ready.Reason == reason && ready.ObservedGeneration == v.object.Generation
 }
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }

@@ -164,6 +164,31 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeReadIsSaidOnce(t *testing.T) {
+	v := with(viewOf(0), func(v *view) {
+		v.object.Spec.Schedule, v.object.Status.Run, v.object.Generation, v.invalid = "at night", nil, 3, "spec.schedule cannot be read"
+	})
+	d := decide(v)
+	v.object.Status = statusOf(v, d, nil)
+	if d.action != end || !condition.IsTrue(v.object.Status.Conditions, v1alpha1.ConditionStalled) {
+		t.Errorf("action %d, %+v", d.action, v.object.Status)
+	}
+	if again := decide(v); again.action != wait || wakeAfter(v, again) != 0 {
+		t.Errorf("action %d, looked at again after %v", again.action, wakeAfter(v, again))
+	}
+}
+
+func TestTimesThatPassDuringARunAreLeftOut(t *testing.T) {
+	later := noon.Add(time.Hour)
+	v := with(started(viewOf(1, succeeded)), func(v *view) {
+		v.object.Spec.Schedule, v.object.Status.NextRun, v.next = "0 * * * *", &metav1.Time{Time: noon}, later
+	})
+	got := statusOf(v, decide(v), nil)
+	if got.Run.EndedAt == nil || !got.NextRun.Equal(&metav1.Time{Time: later}) {
+		t.Errorf("next run %v, run %+v", got.NextRun, got.Run)
+	}
+}
+
 func TestNextRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		schedule, zone string

@@ -26,8 +26,8 @@ func statusOf(v *view, d decision, planned *plan) v1alpha1.StreamRebalanceStatus
 	if planned != nil {
 		takePlan(&next, v, planned, now)
 	}
-	if v.object.Spec.Schedule != "" && (next.NextRun == nil || planned != nil) && !v.next.IsZero() {
-		next.NextRun = &metav1.Time{Time: v.next}
+	if due := next.NextRun; !v.next.IsZero() && (due == nil || (planned != nil || d.action == end) && !v.now.Before(due.Time)) {
+		next.NextRun = &metav1.Time{Time: v.next} // times that passed meanwhile are left out
 	}
 	if next.Run != nil && next.Run.EndedAt == nil {
 		settle(&next, v, d, now)
@@ -115,8 +115,8 @@ func conditionsOf(v *view, d decision) []condition.Condition {
 		}
 	case v1alpha1.RebalanceAwaitingApproval, v1alpha1.RebalanceExecuting:
 	}
-	if v.object.Spec.Schedule != "" && d.action == end && !v.next.IsZero() {
-		message += " The next plan is made at " + stamp(v.object.Status.NextRun.Time) + "."
+	if d.action == end && !v.next.IsZero() {
+		message += " The next plan is made at " + stamp(v.next) + "."
 	}
 	return []condition.Condition{
 		{Type: v1alpha1.ConditionReady, Status: ready, Reason: d.reason, Message: message},

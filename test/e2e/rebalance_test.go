@@ -24,9 +24,6 @@ var _ = Describe("A rebalance", func() {
 		names := streamsOn(ctx, nodes[0], "crowded", crowded)
 		var runs []*load.Run
 		for _, name := range names {
-			// Their place is not written down any more: they may go elsewhere.
-			_, err := cluster.Kubectl(ctx, "patch", "stream/"+name, "--type=merge", "-p", `{"spec":{"nodeName":null}}`)
-			Expect(err).NotTo(HaveOccurred())
 			if len(runs) < 2*loadedStreams {
 				runs = append(runs, startLoad(ctx, name))
 			}
