@@ -112,19 +112,18 @@ func (r *Reconciler) observeMoved(ctx context.Context, v *view, transfer *v1alph
 	return nil
 }
 
+// act says on each stream what it waits for before it makes transfers: who waits for a stream must not take it for settled in
+// between.
 func (r *Reconciler) act(ctx context.Context, d decision) error {
-	var effects []func() error
-	for i := range d.moves {
-		effects = append(effects, func() error { return r.Maker.Make(ctx, &d.moves[i]) })
-	}
-	for i := range d.cancel {
-		effects = append(effects, func() error { return r.Maker.Cancel(ctx, &d.cancel[i]) })
-	}
-	for i := range d.notes {
-		effects = append(effects, func() error { return r.say(ctx, &d.notes[i]) })
-	}
-	errs := make([]error, len(effects))
-	workqueue.ParallelizeUntil(ctx, writesAtOnce, len(effects), func(i int) { errs[i] = effects[i]() })
+	notes := inParallel(ctx, len(d.notes), func(i int) error { return r.say(ctx, &d.notes[i]) })
+	moves := inParallel(ctx, len(d.moves), func(i int) error { return r.Maker.Make(ctx, &d.moves[i]) })
+	cancelled := inParallel(ctx, len(d.cancel), func(i int) error { return r.Maker.Cancel(ctx, &d.cancel[i]) })
+	return errors.Join(notes, moves, cancelled)
+}
+
+func inParallel(ctx context.Context, count int, effect func(int) error) error {
+	errs := make([]error, count)
+	workqueue.ParallelizeUntil(ctx, writesAtOnce, count, func(i int) { errs[i] = effect(i) })
 	return errors.Join(errs...)
 }
 
