@@ -83,14 +83,15 @@ const (
 // usageTemplate is cobra's without the flags that every command has, which would hide the command's own.
 var usageTemplate = func() string {
 	template := (&cobra.Command{}).UsageTemplate()
+	template = strings.Replace(template, "{{if .HasAvailableLocalFlags}}", "{{if and .HasParent .HasAvailableLocalFlags}}", 1)
 	from := strings.Index(template, "{{if .HasAvailableInheritedFlags}}")
 	to := strings.Index(template, "{{if .HasHelpSubCommands}}")
 	if from < 0 || to < from {
 		return template
 	}
-	return template[:from] + template[to:len(template)-1] + `{{if .HasParent}}
+	return strings.TrimSpace(template[:from]+template[to:]) + `
 
-"` + displayName + ` options" lists the flags that every command has, such as -n and --context.{{end}}
+"` + displayName + ` options" lists the flags that every command has, such as -n and --context.
 `
 }()
 

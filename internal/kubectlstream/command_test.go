@@ -227,3 +227,23 @@ func TestAClusterWithoutStreamshiftIsTold(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// The flags that every command has are listed by "options" only: they would hide a command's own.
+func TestHelpShowsTheCommandsOwnFlags(t *testing.T) {
+	w := newWorld(t)
+	for name, c := range map[string]struct {
+		args       []string
+		has, hides string
+	}{
+		"of the plugin":             {[]string{"--help"}, "Change owners:", "--kubeconfig"},
+		"of a command":              {[]string{"drain", "--help"}, "--blocked-timeout", "--kubeconfig"},
+		"of what every command has": {[]string{"options"}, "--kubeconfig", "--blocked-timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := w.run(t, c.args...)
+			if !strings.Contains(got.Out, c.has) || strings.Contains(got.Out, c.hides) {
+				t.Errorf("want %s and not %s in:\n%s", c.has, c.hides, got.Out)
+			}
+		})
+	}
+}
