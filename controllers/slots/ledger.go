@@ -26,12 +26,14 @@ type Ledger struct {
 	mu       sync.Mutex
 	streams  map[types.UID]*v1alpha1.Stream
 	reserved map[types.UID]string
+	// doubtful are the reservations whose step may or may not have been taken.
+	doubtful map[types.UID]bool
 	usage    map[string]Usage
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
-	return &Ledger{streams: map[types.UID]*v1alpha1.Stream{}, reserved: map[types.UID]string{}, usage: map[string]Usage{}}
+	return &Ledger{streams: map[types.UID]*v1alpha1.Stream{}, reserved: map[types.UID]string{}, doubtful: map[types.UID]bool{}, usage: map[string]Usage{}}
 }
 
 // Usage returns how many slots of a node are taken.
@@ -59,10 +61,14 @@ func (l *Ledger) Owners() []string {
 func (l *Ledger) Reserve(stream types.UID, node string, slots int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.usage[node].Taken() >= slots {
+	if before, twice := l.reserved[stream]; twice {
+		if l.doubtful[stream] && before == node {
+			delete(l.doubtful, stream) // the same step once more
+			return true
+		}
 		return false
 	}
-	if _, twice := l.reserved[stream]; twice {
+	if l.usage[node].Taken() >= slots {
 		return false
 	}
 	l.reserved[stream] = node
@@ -74,9 +80,41 @@ func (l *Ledger) Reserve(stream types.UID, node string, slots int) bool {
 func (l *Ledger) Release(stream types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.release(stream)
+}
+
+func (l *Ledger) release(stream types.UID) {
 	if node, found := l.reserved[stream]; found {
 		delete(l.reserved, stream)
+		delete(l.doubtful, stream)
 		l.add(node, Usage{Reserved: -1})
+	}
+}
+
+// Doubt keeps a reservation whose step got no answer, or one that a view behind cannot explain: the slot counts until the
+// stream is known as it is after that, by Learn or by the watch, or until the same step is taken again.
+func (l *Ledger) Doubt(stream types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, found := l.reserved[stream]; found {
+		l.doubtful[stream] = true
+	}
+}
+
+// Doubtful tells whether the outcome of a step on the stream is still to be learnt.
+func (l *Ledger) Doubtful(stream types.UID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.doubtful[stream]
+}
+
+// Learn observes a stream that was read from the API server after the step in doubt, and ends its reservation.
+func (l *Ledger) Learn(stream *v1alpha1.Stream) {
+	l.Observe(stream)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.doubtful[stream.UID] {
+		l.release(stream.UID)
 	}
 }
 
@@ -91,6 +129,12 @@ func (l *Ledger) Observe(stream *v1alpha1.Stream) {
 	}
 	l.streams[stream.UID] = stream
 	l.replace(known, stream)
+	if l.doubtful[stream.UID] && known != nil && known.ResourceVersion != stream.ResourceVersion {
+		_, target := Places(stream)
+		if reserved := l.reserved[stream.UID]; target == reserved || stream.Status.Node == reserved {
+			l.release(stream.UID) // it was taken, and is counted now
+		}
+	}
 }
 
 // Forget stops counting a stream that is gone.
@@ -100,6 +144,9 @@ func (l *Ledger) Forget(stream types.UID) {
 	known := l.streams[stream]
 	delete(l.streams, stream)
 	l.replace(known, nil)
+	if l.doubtful[stream] {
+		l.release(stream)
+	}
 }
 
 func (l *Ledger) replace(old, next *v1alpha1.Stream) {

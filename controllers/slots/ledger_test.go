@@ -68,3 +68,38 @@ func TestTheLastSlotIsReservedOnce(t *testing.T) {
 		t.Error("a slot that became free was refused")
 	}
 }
+
+// TestASlotInDoubtCountsUntilTheStreamIsKnown: the answer to a step got lost.
+func TestASlotInDoubtCountsUntilTheStreamIsKnown(t *testing.T) {
+	doubted := func(t *testing.T) *Ledger {
+		t.Helper()
+		ledger := NewLedger()
+		ledger.Observe(version("s1", "1", "a", ""))
+		if !ledger.Reserve("s1", "b", 1) {
+			t.Fatal("the only slot was refused")
+		}
+		ledger.Doubt("s1")
+		if ledger.Reserve("s2", "b", 1) {
+			t.Error("a slot in doubt was given to another stream")
+		}
+		return ledger
+	}
+	for name, c := range map[string]struct {
+		then func(*Ledger)
+		want Usage
+	}{
+		"the same step is taken again":            {func(l *Ledger) { l.Reserve("s1", "b", 1) }, Usage{Reserved: 1}},
+		"the stream is read, and it was taken":    {func(l *Ledger) { l.Learn(version("s1", "2", "a", "b")) }, Usage{Inbound: 1}},
+		"the stream is read, and it was not":      {func(l *Ledger) { l.Learn(version("s1", "1", "a", "")) }, Usage{}},
+		"the watch shows that it was taken":       {func(l *Ledger) { l.Observe(version("s1", "2", "a", "b")) }, Usage{Inbound: 1}},
+		"the watch shows what was before":         {func(l *Ledger) { l.Observe(version("s1", "1", "a", "")) }, Usage{Reserved: 1}},
+		"the stream is gone":                      {func(l *Ledger) { l.Forget("s1") }, Usage{}},
+		"a step to another node is to be decided": {func(l *Ledger) { l.Reserve("s1", "c", 1) }, Usage{Reserved: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledger := doubted(t)
+			c.then(ledger)
+			wantUsage(t, ledger, map[string]Usage{"b": c.want})
+		})
+	}
+}

@@ -74,11 +74,13 @@ func (r *Reconciler) place(ctx context.Context, v *view, d decision) error {
 	if !r.Slots.Reserve(v.stream.UID, d.node, capacity) {
 		return errSlotTaken
 	}
-	defer r.Slots.Release(v.stream.UID)
 	updated, err := r.propose(ctx, v.stream, handoff.Place(v.stream, d.node, metav1.NewMicroTime(r.Now())))
 	if err != nil {
+		// It may have been taken: the slot counts until the register is known.
+		r.Slots.Doubt(v.stream.UID)
 		return err
 	}
+	r.Slots.Release(v.stream.UID)
 	r.Events.Eventf(updated, nil, corev1.EventTypeNormal, "Placed", "Place", "Placed on node %s: %s", d.node, d.reason)
 	ctrl.LoggerFrom(ctx).Info("Placed stream", "node", d.node, "epoch", updated.Status.Epoch, "reason", d.reason)
 	return nil

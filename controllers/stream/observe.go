@@ -28,8 +28,14 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*view, 
 	if err := r.Client.Get(ctx, key, stream); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
+	fresh, err := r.Slots.LearnLive(ctx, r.Live, stream)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // says what it was doing
+	}
+	if fresh != nil {
+		r.Views.Wrote(fresh)
+	}
 	v := &view{stream: r.Views.Newest(stream)}
-	var err error
 	switch register := &v.stream.Status; {
 	case register.Node == "":
 		v.nodes, err = r.nodes(ctx)

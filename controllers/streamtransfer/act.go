@@ -71,15 +71,26 @@ func (r *Reconciler) accept(ctx context.Context, view handoff.TransferView) erro
 		return errDecideAgain
 	}
 	if !r.Slots.Reserve(view.Stream.UID, view.Target.Name, int(view.Target.Spec.Slots)) {
-		return errDecideAgain
+		return errors.Join(errDecideAgain, r.learn(ctx, view.Stream))
 	}
-	defer r.Slots.Release(view.Stream.UID)
 	updated, err := r.propose(ctx, view.Stream, handoff.Accept(view.Stream, fresh, metav1.NewMicroTime(r.Now())))
 	if err != nil {
-		return err
+		// It may have been taken, now or by an attempt before: the slot counts until the register is known.
+		r.Slots.Doubt(view.Stream.UID)
+		return errors.Join(err, r.learn(ctx, view.Stream))
 	}
+	r.Slots.Release(view.Stream.UID)
 	ctrl.LoggerFrom(ctx).Info("Accepted transfer", "source", updated.Status.Node, "epoch", updated.Status.Epoch)
 	return nil
+}
+
+// learn reads the register of a stream afresh where the outcome of the last step on it is in doubt.
+func (r *Reconciler) learn(ctx context.Context, stream *v1alpha1.Stream) error {
+	fresh, err := r.Slots.LearnLive(ctx, r.Live, stream)
+	if fresh != nil {
+		r.Views.Wrote(fresh)
+	}
+	return err //nolint:wrapcheck // says what it was doing
 }
 
 func (r *Reconciler) withdraw(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
