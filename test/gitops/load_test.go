@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func ask(t *testing.T, method, stream, query, body string) string {
 	return string(text)
 }
 
-func TestANodeTellsTheLoadOfItsStreamsAndThenRests(t *testing.T) {
+func TestANodeTellsTheLoadOfItsStreams(t *testing.T) {
 	g, ctx := test(t)
 	newStream(t, "loaded", "node-a")
 	ended := make(chan struct{})
@@ -59,7 +60,9 @@ func TestANodeTellsTheLoadOfItsStreamsAndThenRests(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(len(encoded)).To(BeNumerically("<", 4<<10), "T58: an object stays small")
 
-	// It comes to rest: told that it is idle once, and then nothing more.
+	if os.Getenv("LONG") == "" {
+		t.Skip("that an idle node comes to rest takes two minutes: LONG=1 waits for it")
+	}
 	const rest = 3 * reportEvery
 	g.Eventually(load).WithTimeout(2 * time.Minute).Should(BeNil())
 	version := read(t, "StreamNode", "node-a").GetResourceVersion()
