@@ -92,7 +92,8 @@ func fixture() []client.Object {
 	}
 }
 
-func TestCommands(t *testing.T) { //nolint:dupword // tables repeat words
+//nolint:dupword // tables repeat words
+func TestCommands(t *testing.T) {
 	const notThere = `error: there is no stream "nobody" in namespace "default"; there are: Shop/Orders, orders (-n chooses another namespace)` + "\n"
 	const noNode = `error: node "node-z" is not registered with Streamshift; the nodes that are: node-a, node-b` + "\n"
 	for name, c := range map[string]struct {

@@ -72,7 +72,8 @@ func printed(t *testing.T, table *metav1.Table, wide bool) string {
 	return "\n" + strings.Join(lines, "\n")
 }
 
-func TestTables(t *testing.T) { //nolint:dupword // tables repeat words
+//nolint:dupword // tables repeat words
+func TestTables(t *testing.T) {
 	object, err := streamname.Object("Shop/Orders")
 	if err != nil {
 		t.Fatal(err)

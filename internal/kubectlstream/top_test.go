@@ -9,7 +9,7 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 )
 
-func TestTop(t *testing.T) { //nolint:dupword // tables repeat words
+func TestTop(t *testing.T) {
 	busy, full, noSlots := readyNode("node-b"), readyNode("node-c"), readyNode("node-d")
 	busy.Status.Load = &v1alpha1.NodeLoad{
 		BytesPerSecond: 21 << 20, RequestsPerSecond: 36000, AppendMicros: 8460, Streams: []v1alpha1.StreamLoad{
