@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/streamshift/streamshift/controllers/session"
 	"github.com/streamshift/streamshift/internal/routing"
 )
 
@@ -29,6 +30,7 @@ type options struct {
 	stopTimeout      time.Duration
 	shutdown         string
 	cacheBytes       int
+	retentionEvery   time.Duration
 	tellLoadEvery    time.Duration
 	queriesPerSecond float32
 	logging          zap.Options
@@ -77,6 +79,7 @@ func newCommand() *cobra.Command {
 	flags.IntVar(&o.cacheBytes, "cache-bytes", 256<<20, "memory for records that were read or written lately, all streams together")
 	flags.DurationVar(&o.tellLoadEvery, "load-report-interval", 30*time.Second,
 		"how often the load of the node's streams is written to its status at most; only where it has changed much")
+	flags.DurationVar(&o.retentionEvery, "retention-interval", session.DefaultRetentionEvery, "how often streams are trimmed to what their retention keeps")
 	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 200, "requests a second to the API server at most")
 
 	goFlags := flag.NewFlagSet("", flag.ContinueOnError)
@@ -99,6 +102,9 @@ func (o *options) check() error {
 	}
 	if o.tellLoadEvery < time.Second {
 		return fmt.Errorf("--load-report-interval %s must be at least 1s", o.tellLoadEvery)
+	}
+	if o.retentionEvery <= 0 {
+		return fmt.Errorf("--retention-interval must be above 0, not %s", o.retentionEvery)
 	}
 	if o.renewEvery*2 > o.leaseDuration {
 		return fmt.Errorf("--lease-renew-interval %s must be at most half of --lease-duration %s", o.renewEvery, o.leaseDuration)

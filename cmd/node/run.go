@@ -75,7 +75,8 @@ func run(ctx context.Context, o *options) error {
 	loads := &registration.LoadReporter{
 		Client: direct, Node: o.node, Samples: sessions.Samples, LookEvery: o.tellLoadEvery / looksAtLoad, TellEvery: o.tellLoadEvery, Now: time.Now, Log: log,
 	}
-	for _, runnable := range []manager.Runnable{inbound, agent, front, fences, loads} {
+	retention := &session.RetentionWatch{Sessions: sessions, Every: o.retentionEvery}
+	for _, runnable := range []manager.Runnable{inbound, agent, front, fences, loads, retention} {
 		if err := mgr.Add(runnable); err != nil {
 			return fmt.Errorf("adding to the manager: %w", err)
 		}

@@ -14,8 +14,12 @@ type Log interface {
 	Close(ctx context.Context) (engine.Closing, error)
 	// Delete writes the record that the stream is deleted; nothing is served afterwards.
 	Delete(ctx context.Context) error
+	// Opened tells where in its log the session was opened.
+	Opened() engine.Opened
 	// CheckFence looks whether the log belongs to another session by now; then this one ends.
 	CheckFence(ctx context.Context) error
+	// Retain trims what is outside the bounds.
+	Retain(ctx context.Context, bounds engine.Retention) error
 	// Abandon ends the session without writing.
 	Abandon()
 	// Done is closed when the session ended; Err tells why.

@@ -14,6 +14,8 @@ type merger struct {
 	// activity is what the background does; there is never more than one goroutine.
 	activity mergeActivity
 	bytes    int // of the objects of the spans
+	// tidied tells that this session has looked for orphans.
+	tidied bool
 	// due is the garbage that an anchor of this session allows to delete; nil where there is none.
 	due *dueSweep
 }
@@ -76,6 +78,9 @@ func (s *Session) tryMerge(ctx context.Context, plan *mergePlan) error {
 		return err
 	}
 	plan.base, plan.baseRef = base, ref
+	if plan.orphans, err = s.findOrphans(ctx, base, ref); err != nil {
+		return err
+	}
 	var blocks []*block
 	for _, chunk := range plan.needs() {
 		more, err := s.loadChunk(ctx, &chunk)
@@ -115,7 +120,7 @@ func (s *Session) adopt(m *merging) {
 	// Only these are looked at from here on; the state itself would be kept twice.
 	loaded := m.result
 	loaded.state.producers = producers{}
-	s.merger.ref, s.merger.loaded = m.ref, &loaded
+	s.merger.ref, s.merger.loaded, s.merger.tidied = m.ref, &loaded, true
 	s.spans = slices.Clone(uncovered(s.spans, m.ref))
 	s.merger.bytes = 0
 	for _, sp := range s.spans {

@@ -23,6 +23,8 @@ type mergePlan struct {
 	// chunkBytes bounds the payload of a chunk, unless one segment is larger; blockBytes that of a block.
 	chunkBytes, blockBytes int
 	garbageLimit           int
+	// orphans are objects that nothing names; keys, without the stream.
+	orphans []string
 }
 
 // chunksKept splits the chunks of the base: those that stay, those that are merged again, and those that were trimmed.
@@ -115,6 +117,7 @@ func (p *mergePlan) garbage(dropped ...[]chunkRef) garbage {
 	if p.baseRef.covers != 0 {
 		g.objects = append(g.objects, checkpointName(p.baseRef))
 	}
+	g.objects = append(g.objects, p.orphans...)
 	// A store that refuses to delete must not make checkpoints grow for ever: what falls out here is left to tools.
 	g.segments = g.segments[max(0, len(g.segments)-p.garbageLimit):]
 	g.objects = g.objects[max(0, len(g.objects)-p.garbageLimit):]

@@ -16,6 +16,7 @@ type Session struct {
 	store   store.Store
 	cfg     Config
 	anchors SegmentNumber
+	opened  Opened
 	// work ends when the session does; calls of the store that serve the session as a whole run under it.
 	work     context.Context
 	stopWork context.CancelFunc
@@ -40,7 +41,16 @@ type Session struct {
 	last                       segmentKind   // the segment that shall end the session; 0: none
 	stoppedAt                  time.Time
 	closing                    Closing
+	retaining                  retaining
 	err                        error // why the session ended; nil while it lives
+}
+
+// Opened describes where in its log a session was opened.
+type Opened struct {
+	// Segment is the number of the session's opening segment, which fences every session before it.
+	Segment SegmentNumber
+	// Offset is the tail of the stream behind it: everything that was acknowledged before lies below.
+	Offset Offset
 }
 
 // Closing describes how a session was closed.
@@ -82,7 +92,7 @@ func open(ctx context.Context, st store.Store, cfg Config, anchors SegmentNumber
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Session{
 		store: st, cfg: cfg, anchors: anchors, work: work, stopWork: stop, done: make(chan struct{}),
-		state: o.state, spans: o.spans, lastAccess: o.state.lastAccess,
+		state: o.state, spans: o.spans, lastAccess: o.state.lastAccess, opened: Opened{o.mine, o.state.tail},
 	}
 	if s.lastAccess == 0 {
 		s.lastAccess = o.now
@@ -270,6 +280,9 @@ func (s *Session) Info() Info {
 		StreamClosed: s.state.life == lifeClosed, LastAccess: time.UnixMilli(s.lastAccess),
 	}
 }
+
+// Opened tells where in its log the session was opened.
+func (s *Session) Opened() Opened { return s.opened }
 
 // Touch notes an access, from which time-to-live slides. It is written with the next segment.
 func (s *Session) Touch() {
