@@ -97,6 +97,18 @@ bench-append: ## Measure appends beside the protocol's reference server, on file
 bench-drain: ## Measure how fast a node of 1,000 streams is drained beside the floor of the same run, and what clients feel.
 	go run ./test/bench -drain 1000
 
+.PHONY: scale
+scale: ## Try a gigabyte in one stream, a million records, 5,000 event streams, and clients that do what they can. Takes some minutes.
+	go run ./test/scale
+
+.PHONY: kills
+kills: ## Kill a server 200 times at random moments and look for every append that it acknowledged.
+	go test ./test/solo -v -timeout 15m -run AtAKill -kills 200
+
+.PHONY: test-s3
+test-s3: ## Run the tests that need a real S3 server, which is built into a cache, once a machine.
+	STREAMSHIFT_S3_SERVER=$$(hack/s3server/build.sh) go test -v -run S3 ./internal/engine/...
+
 .PHONY: clean
 clean: ## Remove what was built in this checkout. The machine's caches stay.
 	rm -rf bin

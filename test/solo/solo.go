@@ -136,10 +136,13 @@ type Memory struct {
 }
 
 // Memory reads the process's memory from the kernel. It is an error where the kernel is no Linux.
-func (s *Server) Memory() (Memory, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
+func (s *Server) Memory() (Memory, error) { return MemoryOf(s.PID()) }
+
+// MemoryOf reads a process's memory from the kernel.
+func MemoryOf(pid int) (Memory, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return Memory{}, fmt.Errorf("reading the server's memory: %w", err)
+		return Memory{}, fmt.Errorf("reading a process's memory: %w", err)
 	}
 	var m Memory
 	for line := range strings.Lines(string(status)) {
@@ -156,15 +159,15 @@ func (s *Server) Memory() (Memory, error) {
 		}
 	}
 	if m.Peak == 0 {
-		return Memory{}, errors.New("reading the server's memory: the kernel does not tell")
+		return Memory{}, errors.New("reading a process's memory: the kernel does not tell")
 	}
 	return m, nil
 }
 
-// ResetPeak has the kernel count Peak from now on.
-func (s *Server) ResetPeak() error {
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.PID()), []byte("5"), 0o600); err != nil {
-		return fmt.Errorf("resetting the peak of the server's memory: %w", err)
+// ResetPeak has the kernel count a process's Peak from now on.
+func ResetPeak(pid int) error {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o600); err != nil {
+		return fmt.Errorf("resetting the peak of a process's memory: %w", err)
 	}
 	return nil
 }

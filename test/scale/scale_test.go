@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/streamshift/streamshift/test/solo"
+)
+
+var program string
+
+func TestMain(m *testing.M) {
+	folder, err := os.MkdirTemp("", "scale-test")
+	if err != nil {
+		panic(err)
+	}
+	code := func() int {
+		defer func() { _ = os.RemoveAll(folder) }()
+		if program, err = solo.Build(context.Background(), folder); err != nil {
+			panic(err)
+		}
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// onTestFiles is a place on files.
+func onTestFiles(t *testing.T) place {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "store")
+	return place{program: program, storeURL: "file://" + folder, folder: folder}
+}
+
+func TestWhatIsAppendedInBulkIsReadBack(t *testing.T) {
+	result, err := bulk(t.Context(), onTestFiles(t), 64<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(result)
+	if err := result.judge(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRecordsLeaveFewObjects(t *testing.T) {
+	var out bytes.Buffer
+	p := onTestFiles(t)
+	p.args = []string{"-checkpoint-segments", "16"}
+	err := tryRecords(t.Context(), p, 200_000, &out)
+	t.Log(out.String())
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClientsHarmNobodyElse(t *testing.T) {
+	server, err := onTestFiles(t).start(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Kill()
+	var out bytes.Buffer
+	f := front{name: "server", url: server.URL, pid: server.PID()}
+	err = tryFront(t.Context(), f, []front{f}, crowd{readers: 300, slow: 100, flood: 8}, &out)
+	t.Log(out.String())
+	if err != nil {
+		t.Error(err)
+	}
+}
