@@ -145,6 +145,10 @@ type StreamStatus struct {
 	// +optional
 	OpenedAt *metav1.MicroTime `json:"openedAt,omitempty"`
 
+	// OpenedLog is where in its log the session at Epoch was opened; absent before that.
+	// +optional
+	OpenedLog *OpenedLog `json:"openedLog,omitempty"`
+
 	// PendingTransfer is the pending record: the transfer that is accepted and not complete.
 	// +optional
 	PendingTransfer *PendingTransfer `json:"pendingTransfer,omitempty"`
@@ -159,6 +163,16 @@ type StreamStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// OpenedLog is the evidence of an opening: what fences every session before it, and what none of them can add to.
+type OpenedLog struct {
+	// Segment is the number of the session's first log segment. Whoever opened the stream before finds it taken.
+	// +kubebuilder:validation:Minimum=1
+	Segment int64 `json:"segment"`
+	// Offset is the stream's tail at the opening: everything that was acknowledged before lies below it.
+	// +kubebuilder:validation:Minimum=0
+	Offset int64 `json:"offset"`
 }
 
 // PendingTransfer is the pending record of a transfer. It is removed as a whole and never changed.
@@ -252,6 +266,7 @@ type LastTransfer struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status.pendingTransfer) || !has(self.status.pendingTransfer) || self.status.pendingTransfer == oldSelf.status.pendingTransfer",message="stream is already transferring: a pending transfer is removed, never replaced or changed"
 // +kubebuilder:validation:XValidation:rule="(size(oldSelf.status.node) > 0 && self.status.node != oldSelf.status.node) || (has(self.status.lastTransfer) == has(oldSelf.status.lastTransfer) && (!has(self.status.lastTransfer) || self.status.lastTransfer == oldSelf.status.lastTransfer))",message="lastTransfer is written by a completion only, and stays"
 // +kubebuilder:validation:XValidation:rule="self.status.epoch != oldSelf.status.epoch || !has(oldSelf.status.state) || (has(self.status.state) && (self.status.state == oldSelf.status.state || oldSelf.status.state == 'Opening' || (oldSelf.status.state == 'Open' && self.status.state == 'Closed')))",message="at one epoch a stream goes from Opening to Open to Closed, never back"
+// +kubebuilder:validation:XValidation:rule="(self.status.epoch != oldSelf.status.epoch && !has(self.status.openedLog)) || (has(self.status.openedLog) == has(oldSelf.status.openedLog) && (!has(self.status.openedLog) || self.status.openedLog == oldSelf.status.openedLog)) || (has(oldSelf.status.state) && oldSelf.status.state == 'Opening' && has(self.status.state) && self.status.state == 'Open')",message="openedLog is written by an opening only, and stays as long as the epoch does"
 type Stream struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -120,6 +120,11 @@ type StreamTransferStatus struct {
 	// +optional
 	OpenedAt *metav1.MicroTime `json:"openedAt,omitempty"`
 
+	// OpenedLog is where in its log the target opened the stream: the segment that fences the source, and the offset below
+	// which everything lies that the source has acknowledged.
+	// +optional
+	OpenedLog *OpenedLog `json:"openedLog,omitempty"`
+
 	// Window is the time from StoppedAt to OpenedAt. Where the clocks of source and target differ it is off by that.
 	// +optional
 	Window *metav1.Duration `json:"window,omitempty"`

@@ -59,7 +59,7 @@ func (r *Reconciler) handOff(ctx context.Context, v *view, step handoff.Decision
 		if v.openedAt != nil {
 			openedAt = *v.openedAt
 		}
-		return r.propose(ctx, v, handoff.Opened(v.stream, openedAt))
+		return r.propose(ctx, v, handoff.Opened(v.stream, openedAt, v.openedLog))
 	case handoff.Complete:
 		closing := handoff.Closing{}
 		if v.session.Epoch == v.stream.Status.Epoch {
@@ -160,6 +160,7 @@ func (r *Reconciler) opened(ctx context.Context, key types.NamespacedName, uid t
 		}
 		taken, e.failingSince = true, time.Time{}
 		e.log, e.openedAt, e.closing = log, &now, handoff.Closing{}
+		e.openedLog = &v1alpha1.OpenedLog{Segment: int64(log.Opened().Segment), Offset: int64(log.Opened().Offset)}
 		e.session = handoff.Session{Phase: handoff.SessionOpen, Epoch: opening.Epoch}
 	})
 	logger := logr.FromContextOrDiscard(ctx)

@@ -44,6 +44,8 @@ type entry struct {
 	closing handoff.Closing
 	// openedAt is when the session in phase Open was opened.
 	openedAt moment
+	// openedLog is where in its log it was opened.
+	openedLog *v1alpha1.OpenedLog
 	// removing tells that the log of the deleted stream is being removed; removed, that it is.
 	removing, removed bool
 	// deleted tells that the log says so.

@@ -23,6 +23,8 @@ type view struct {
 	session  handoff.Session
 	closing  handoff.Closing
 	openedAt moment
+	// openedLog is where in its log the open session was opened.
+	openedLog *v1alpha1.OpenedLog
 	// involved tells that the register names this node, as owner or as target.
 	involved bool
 	// gone tells that the stream does not exist any more; forgettable, that it went elsewhere a while ago.
@@ -80,7 +82,7 @@ func (h *host) view(key types.NamespacedName, now time.Time) *view {
 		return nil
 	}
 	v := &view{
-		stream: e.stream, session: e.session, closing: e.closing, openedAt: e.openedAt,
+		stream: e.stream, session: e.session, closing: e.closing, openedAt: e.openedAt, openedLog: e.openedLog,
 		removing: e.removing, removed: e.removed, deleted: e.deleted, involved: involves(e.stream, h.me),
 		forgettable: now.Sub(e.seenAt) >= forgetAfter,
 	}

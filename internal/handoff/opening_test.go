@@ -50,7 +50,7 @@ func TestANoteKeepsWhatTheOwnerSays(t *testing.T) {
 		want string
 	}{
 		"a note":      {Note(failing, metav1.NewMicroTime(moment)), v1alpha1.ReasonCannotOpen},
-		"that it did": {Opened(failing, metav1.NewMicroTime(moment)), v1alpha1.ReasonOpen},
+		"that it did": {Opened(failing, metav1.NewMicroTime(moment), nil), v1alpha1.ReasonOpen},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if ready, _ := condition.Get(c.step.Next.Conditions, v1alpha1.ConditionReady); ready.Reason != c.want {

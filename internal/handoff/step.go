@@ -70,10 +70,10 @@ func limited(problem string) string {
 	return strings.ToValidUTF8(problem[:min(len(problem), maxProblem)], "")
 }
 
-// Opened records that the owner opened the session at the register's epoch.
-func Opened(stream *v1alpha1.Stream, openedAt metav1.MicroTime) Step {
+// Opened records that the owner opened the session at the register's epoch, and where in its log; nil where unknown.
+func Opened(stream *v1alpha1.Stream, openedAt metav1.MicroTime, at *v1alpha1.OpenedLog) Step {
 	next := stream.Status.DeepCopy()
-	next.State, next.OpenedAt = v1alpha1.StreamOpen, &openedAt
+	next.State, next.OpenedAt, next.OpenedLog = v1alpha1.StreamOpen, &openedAt, at
 	return propose("Opened", stream, next, openedAt)
 }
 
@@ -122,14 +122,14 @@ func completion(name string, stream *v1alpha1.Stream, closing Closing, committed
 		AcceptedAt: pending.AcceptedAt, StoppedAt: closing.StoppedAt, ClosedAt: closing.ClosedAt, CommittedAt: committedAt, Forced: forced,
 	}
 	next.Node, next.Epoch, next.State = pending.Target, stream.Status.Epoch+1, v1alpha1.StreamOpening
-	next.PendingTransfer, next.OpenedAt, next.Tail = nil, nil, 0
+	next.PendingTransfer, next.OpenedAt, next.OpenedLog, next.Tail = nil, nil, nil, 0
 	return propose(name, stream, next, committedAt)
 }
 
 // ReopenAt raises the epoch at the same owner.
 func ReopenAt(stream *v1alpha1.Stream, epoch int64, now metav1.MicroTime) Step {
 	next := stream.Status.DeepCopy()
-	next.Epoch, next.State, next.OpenedAt = epoch, v1alpha1.StreamOpening, nil
+	next.Epoch, next.State, next.OpenedAt, next.OpenedLog = epoch, v1alpha1.StreamOpening, nil, nil
 	return propose("Reopen", stream, next, now)
 }
 
@@ -194,6 +194,7 @@ func replacements(next *v1alpha1.StreamStatus) []operation {
 	}
 	operations = append(operations, addOrRemove("/status/state", next.State, next.State == "")...)
 	operations = append(operations, addOrRemove("/status/tail", next.Tail, next.Tail == 0)...)
+	operations = append(operations, addOrRemove("/status/openedLog", next.OpenedLog, next.OpenedLog == nil)...)
 	operations = append(operations, addOrRemove("/status/openedAt", next.OpenedAt, next.OpenedAt == nil)...)
 	operations = append(operations, addOrRemove("/status/pendingTransfer", next.PendingTransfer, next.PendingTransfer == nil)...)
 	if next.LastTransfer != nil {

@@ -51,7 +51,7 @@ func stepCases() map[string]struct {
 	transfer := &v1alpha1.StreamTransfer{ObjectMeta: metav1.ObjectMeta{Name: "t", UID: types.UID("transfer-uid")}, Spec: v1alpha1.StreamTransferSpec{Stream: "orders", Target: "node-b"}}
 	return map[string]stepCase{
 		"Place":  {streamAt(unplaced), func(s *v1alpha1.Stream) Step { return Place(s, "node-a", micro) }},
-		"Opened": {streamAt(func(s *v1alpha1.Stream) { s.Status.State = v1alpha1.StreamOpening }), func(s *v1alpha1.Stream) Step { return Opened(s, micro) }},
+		"Opened": {streamAt(func(s *v1alpha1.Stream) { s.Status.State = v1alpha1.StreamOpening }), func(s *v1alpha1.Stream) Step { return Opened(s, micro, &v1alpha1.OpenedLog{Segment: 7, Offset: 24}) }},
 		"Accept": {streamAt(nil), func(s *v1alpha1.Stream) Step { return Accept(s, transfer, micro) }},
 		"Close":  {streamAt(nil), func(s *v1alpha1.Stream) Step { return RecordClosed(s, 12, micro) }},
 		"Complete": {streamAt(pendingTo("node-b")), func(s *v1alpha1.Stream) Step {

@@ -125,9 +125,17 @@ func decideCommitted(view TransferView, last *v1alpha1.LastTransfer) TransferDec
 	}
 	if last.Forced {
 		return TransferDecision{TransferSucceed, v1alpha1.ReasonTakenOver, fmt.Sprintf(
-			"the stream was taken over from %s, which was gone, by %s", last.Source, last.Target)}
+			"the stream was taken over from %s, which was gone, by %s%s", last.Source, last.Target, evidence(view.Stream.Status.OpenedLog))}
 	}
 	return TransferDecision{TransferSucceed, v1alpha1.ReasonSucceeded, fmt.Sprintf("the stream went from %s to %s", last.Source, last.Target)}
+}
+
+// evidence says what fences the old owner and what it cannot have added to; nothing where that is not known.
+func evidence(at *v1alpha1.OpenedLog) string {
+	if at == nil {
+		return ""
+	}
+	return fmt.Sprintf(": segment %d of the log fences it, and everything that it acknowledged is below offset %d", at.Segment, at.Offset)
 }
 
 // decideOpening: the target owns the stream and has not opened it.
@@ -275,7 +283,7 @@ func recordTimeline(next *v1alpha1.StreamTransferStatus, transfer *v1alpha1.Stre
 	if register.State == v1alpha1.StreamOpening {
 		return
 	}
-	next.OpenedAt = register.OpenedAt.DeepCopy()
+	next.OpenedAt, next.OpenedLog = register.OpenedAt.DeepCopy(), register.OpenedLog.DeepCopy()
 	if next.StoppedAt != nil && next.OpenedAt != nil {
 		next.Window = &metav1.Duration{Duration: next.OpenedAt.Sub(next.StoppedAt.Time)}
 	}

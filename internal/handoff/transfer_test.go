@@ -166,6 +166,7 @@ func TestTransferStatusTellsTheTimeline(t *testing.T) {
 	stream := streamAt(completed(v1alpha1.StreamOpen))
 	last := stream.Status.LastTransfer
 	last.AcceptedAt, last.StoppedAt, last.ClosedAt, last.CommittedAt, stream.Status.OpenedAt = *at(0), at(5), at(6), *at(7), at(15)
+	stream.Status.OpenedLog = &v1alpha1.OpenedLog{Segment: 9, Offset: 240}
 	transfer := transferTo("node-b", nil)
 
 	got := TransferStatus(transfer, stream, TransferDecision{Action: TransferSucceed, Reason: v1alpha1.ReasonSucceeded, Message: "the stream went from node-a to node-b"}, *at(20))
@@ -174,7 +175,8 @@ func TestTransferStatusTellsTheTimeline(t *testing.T) {
 	got.Conditions = nil
 	want := v1alpha1.StreamTransferStatus{
 		ObservedGeneration: 1, Phase: v1alpha1.TransferSucceeded, StreamUID: "stream-uid", Source: "node-a", Target: "node-b", Epoch: 7,
-		AcceptedAt: at(0), StoppedAt: at(5), ClosedAt: at(6), CommittedAt: at(7), OpenedAt: at(15), Window: &metav1.Duration{Duration: 10 * time.Millisecond},
+		AcceptedAt: at(0), StoppedAt: at(5), ClosedAt: at(6), CommittedAt: at(7), OpenedAt: at(15),
+		OpenedLog: &v1alpha1.OpenedLog{Segment: 9, Offset: 240}, Window: &metav1.Duration{Duration: 10 * time.Millisecond},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)

@@ -51,8 +51,10 @@ func take(ctx context.Context, stream *v1alpha1.Stream, steps ...func(*v1alpha1.
 	return stream
 }
 
-func place(s *v1alpha1.Stream) handoff.Step  { return handoff.Place(s, "node-a", now()) }
-func opened(s *v1alpha1.Stream) handoff.Step { return handoff.Opened(s, now()) }
+func place(s *v1alpha1.Stream) handoff.Step { return handoff.Place(s, "node-a", now()) }
+func opened(s *v1alpha1.Stream) handoff.Step {
+	return handoff.Opened(s, now(), &v1alpha1.OpenedLog{Segment: 3, Offset: 100})
+}
 func accept(s *v1alpha1.Stream) handoff.Step { return handoff.Accept(s, newTransfer("node-b"), now()) }
 func complete(s *v1alpha1.Stream) handoff.Step {
 	return handoff.CompleteTransfer(s, handoff.Closing{Tail: 3, StoppedAt: new(now()), ClosedAt: new(now())}, now())
@@ -194,6 +196,15 @@ var _ = Describe("The register", func() {
 		Entry("opening again at the same epoch", walk(place, opened), func(s *v1alpha1.StreamStatus) { s.State = v1alpha1.StreamOpening }, "never back"),
 		Entry("the state removed", walk(place, opened), func(s *v1alpha1.StreamStatus) { s.State = "" }, "never back"),
 		Entry("the last transfer rewritten", walk(place, opened, accept, complete), func(s *v1alpha1.StreamStatus) { s.LastTransfer.UID = "other" }, "lastTransfer is written by a completion only"),
+		Entry("where the log was opened rewritten", walk(place, opened), func(s *v1alpha1.StreamStatus) { s.OpenedLog.Segment = 99 }, "openedLog is written by an opening only"),
+		Entry("where the log was opened removed", walk(place, opened), func(s *v1alpha1.StreamStatus) { s.OpenedLog = nil }, "openedLog is written by an opening only"),
+		Entry("where the log was opened invented", walk(place), func(s *v1alpha1.StreamStatus) {
+			s.OpenedLog = &v1alpha1.OpenedLog{Segment: 1}
+		}, "openedLog is written by an opening only"),
+		Entry("where the log was opened invented by a completion", walk(place, opened, accept), func(s *v1alpha1.StreamStatus) {
+			*s = complete(&v1alpha1.Stream{Status: *s}).Next
+			s.OpenedLog = &v1alpha1.OpenedLog{Segment: 1}
+		}, "openedLog is written by an opening only"),
 		Entry("the last transfer removed", walk(place, opened, accept, complete), func(s *v1alpha1.StreamStatus) { s.LastTransfer = nil }, "lastTransfer is written by a completion only"),
 		Entry("a last transfer invented", walk(place, opened), func(s *v1alpha1.StreamStatus) {
 			s.LastTransfer = &v1alpha1.LastTransfer{Name: "x", UID: "x", Source: "node-b", Target: "node-a", ClosedEpoch: 1, AcceptedAt: now(), CommittedAt: now()}

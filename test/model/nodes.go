@@ -203,7 +203,7 @@ func step(seen register, name string, transfer, epoch int8) handoff.Step {
 	case "TakeOver":
 		return handoff.TakeOver(stream, now)
 	case "Opened":
-		return handoff.Opened(stream, now)
+		return handoff.Opened(stream, now, nil)
 	case "Complete":
 		return handoff.CompleteTransfer(stream, handoff.Closing{}, now)
 	case "Reopen":
