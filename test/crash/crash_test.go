@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/streamshift/streamshift/internal/crashpoint"
+	"github.com/streamshift/streamshift/test/history"
 )
 
 // handful are the points whose crash every change has to survive: around the atomic step, the fence and the acknowledgement.
@@ -18,8 +22,8 @@ var handful = []crashpoint.Point{
 	crashpoint.AfterCall("create-opening"), crashpoint.CloseReturned, crashpoint.FileLinked,
 }
 
-// TestAHandfulOfCrashes runs them on real processes; `make crash` runs all.
-func TestAHandfulOfCrashes(t *testing.T) {
+// TestOnRealProcesses runs a handful of crashes, of which `make crash` runs all, and what else needs such a cluster.
+func TestOnRealProcesses(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	log.SetLogger(logr.Discard())
@@ -45,6 +49,65 @@ func TestAHandfulOfCrashes(t *testing.T) {
 			t.Log(outcome)
 		})
 	}
+	t.Run("a register restored from a backup locks no stream", func(t *testing.T) { testRestore(t, r) })
+}
+
+// testRestore sets one register back to what it was two owners ago, in etcd itself. The log is ahead of it then.
+func testRestore(t *testing.T, r *runner) {
+	t.Helper()
+	ctx := t.Context()
+	s := &trial{runner: r}
+	if err := s.makeStream(ctx, "restored"); err != nil {
+		t.Fatal(err)
+	}
+	recording := history.Start(ctx, history.Options{
+		URL:       r.bed.Gateway.URL() + "/v1/stream/" + namespace + "/" + s.stream.Name,
+		Producers: 2, Appenders: 1, Followers: 1, Samplers: 1, Pause: time.Millisecond,
+	})
+	backup, err := r.bed.ReadStored(ctx, namespace, s.stream.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.stream.Status
+	if _, err := s.transfer(ctx, false); err != nil {
+		t.Fatal(err)
+	}
+	settled := func() {
+		t.Helper()
+		if err := s.settle(ctx, recording); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settled()
+	if s.stream.Status.Node == before.Node || s.stream.Status.Epoch <= before.Epoch {
+		t.Fatalf("the transfer led to %+v", s.stream.Status)
+	}
+	log := s.stream.Status.Epoch
+	if err := r.bed.Restore(ctx, backup); err != nil {
+		t.Fatal(err)
+	}
+	err = s.await(ctx, "the register to be above the log again", func(ctx context.Context) error {
+		if err := s.awaitServed(ctx, s.stream); err != nil {
+			return err
+		}
+		if s.stream.Status.Epoch <= log {
+			return fmt.Errorf("it is at epoch %d, and the log was at %d", s.stream.Status.Epoch, log)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settled()
+	h, stored, err := recording.Stop(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range history.Judge(h, stored) {
+		t.Error(wrong)
+	}
+	t.Logf("restored from epoch %d to %d, served again at %d on %s: %d appends, %d failed requests",
+		log, before.Epoch, s.stream.Status.Epoch, s.stream.Status.Node, len(h.Appends), h.Failures)
 }
 
 func TestEveryPointHasACase(t *testing.T) {

@@ -147,6 +147,9 @@ func (c *Cluster) Client() client.WithWatch { return c.client }
 // Folder holds the cluster's data, kubeconfigs and logs.
 func (c *Cluster) Folder() string { return c.folder.path }
 
+// EtcdURL is where etcd answers, its JSON gateway included. It asks nobody who they are.
+func (c *Cluster) EtcdURL() string { return c.etcd.addresses["client"] }
+
 // Etcd is the process behind the API server.
 func (c *Cluster) Etcd() *Process { return c.etcd }
 
