@@ -13,26 +13,70 @@ import (
 	_ "gocloud.dev/blob/memblob"   // mem://
 	_ "gocloud.dev/blob/s3blob"    // s3://
 	"gocloud.dev/gcerrors"
+
+	"cloud.google.com/go/storage"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+	"github.com/aws/smithy-go"
 )
 
 // bucket is a store of the cloud, or in memory.
 type bucket struct {
 	blobs *blob.Bucket
+	// absent tells whether an error of the provider says that the object does not exist.
+	absent func(error) bool
 }
 
 var _ Store = (*bucket)(nil)
 
 func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
+	opened := &bucket{}
 	switch u.Scheme {
-	case "mem", "s3", "gs", "azblob":
+	case "mem":
+		opened.absent = func(err error) bool { return gcerrors.Code(err) == gcerrors.NotFound }
+	case "s3":
+		opened.absent = absentOnS3
+		u = withoutResponseChecksums(u)
+	case "gs":
+		opened.absent = func(err error) bool { return errors.Is(err, storage.ErrObjectNotExist) }
+	case "azblob":
+		opened.absent = absentOnAzure
 	default:
 		return nil, fmt.Errorf("a store's URL begins with file, mem, s3, gs or azblob, not with %q", u.Scheme)
 	}
-	blobs, err := blob.OpenBucket(ctx, u.String())
-	if err != nil {
+	var err error
+	if opened.blobs, err = blob.OpenBucket(ctx, u.String()); err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", u.Redacted(), err)
 	}
-	return &bucket{blobs: blobs}, nil
+	return opened, nil
+}
+
+// withoutResponseChecksums has the library check no checksums of what it reads, unless the URL says so: ours are in the objects,
+// and for one that was uploaded in parts it would print a warning at each read.
+func withoutResponseChecksums(u *url.URL) *url.URL {
+	const parameter = "response_checksum_validation"
+	query := u.Query()
+	if query.Has(parameter) {
+		return u
+	}
+	query.Set(parameter, "when_required")
+	changed := *u
+	changed.RawQuery = query.Encode()
+	return &changed
+}
+
+// The providers' libraries, or gocloud.dev, take more for "not found" than an object that does not exist: a bucket or account
+// that does not, a name that does not resolve, a refused permission. To take one of these for the end of a log would be a lie, so only
+// the provider's own word on the object counts.
+
+func absentOnS3(err error) bool {
+	var answer smithy.APIError
+	return errors.As(err, &answer) && (answer.ErrorCode() == "NoSuchKey" || answer.ErrorCode() == "NotFound")
+}
+
+func absentOnAzure(err error) bool {
+	var answer *azcore.ResponseError
+	return errors.As(err, &answer) && answer.ErrorCode == string(bloberror.BlobNotFound)
 }
 
 // Create implements Store.
@@ -46,7 +90,7 @@ func (b *bucket) Create(ctx context.Context, key string, data []byte) error {
 		// Without a type the driver would look into the data for one.
 		ContentType: "application/octet-stream",
 	})
-	return translate("creating", key, err)
+	return b.translate("creating", key, err)
 }
 
 // Get implements Store.
@@ -56,7 +100,7 @@ func (b *bucket) Get(ctx context.Context, key string) ([]byte, error) {
 	}
 	data, err := b.blobs.ReadAll(ctx, key)
 	if err != nil {
-		return nil, translate("reading", key, err)
+		return nil, b.translate("reading", key, err)
 	}
 	return data, nil
 }
@@ -68,7 +112,7 @@ func (b *bucket) GetRange(ctx context.Context, key string, offset, length int64)
 	}
 	r, err := b.blobs.NewRangeReader(ctx, key, offset, length, nil)
 	if err != nil {
-		return nil, translate("reading", key, err)
+		return nil, b.translate("reading", key, err)
 	}
 	// Into a buffer of just the size: growing one costs more than reading.
 	data := make([]byte, max(0, min(length, r.Size()-offset)))
@@ -77,7 +121,7 @@ func (b *bucket) GetRange(ctx context.Context, key string, offset, length int64)
 		err = closeErr
 	}
 	if err != nil {
-		return nil, translate("reading", key, err)
+		return nil, b.translate("reading", key, err)
 	}
 	return data, nil
 }
@@ -88,10 +132,10 @@ func (b *bucket) Delete(ctx context.Context, key string) error {
 		return fmt.Errorf("deleting %s: %w", key, err)
 	}
 	err := b.blobs.Delete(ctx, key)
-	if gcerrors.Code(err) == gcerrors.NotFound {
+	if err != nil && b.absent(err) {
 		return nil
 	}
-	return translate("deleting", key, err)
+	return b.translate("deleting", key, err)
 }
 
 // List implements Store.
@@ -105,7 +149,7 @@ func (b *bucket) List(ctx context.Context, prefix, after string, limit int) ([]s
 			break
 		}
 		if err != nil {
-			return nil, translate("listing", prefix, err)
+			return nil, b.translate("listing", prefix, err)
 		}
 		if object.Key > after {
 			keys = append(keys, object.Key)
@@ -114,14 +158,14 @@ func (b *bucket) List(ctx context.Context, prefix, after string, limit int) ([]s
 	return keys, nil
 }
 
-// translate puts the two outcomes that callers decide by into the package's own terms.
-func translate(doing, key string, err error) error {
-	switch gcerrors.Code(err) { //nolint:exhaustive // every other code is an unknown outcome
-	case gcerrors.OK:
+// translate puts the two outcomes that callers decide by into the package's own terms. Every other one is unknown.
+func (b *bucket) translate(doing, key string, err error) error {
+	switch {
+	case err == nil:
 		return nil
-	case gcerrors.FailedPrecondition:
+	case gcerrors.Code(err) == gcerrors.FailedPrecondition:
 		return fmt.Errorf("%s %s: %w", doing, key, ErrExists)
-	case gcerrors.NotFound:
+	case b.absent(err):
 		return fmt.Errorf("%s %s: %w", doing, key, ErrNotFound)
 	}
 	return fmt.Errorf("%s %s: %w", doing, key, err)
