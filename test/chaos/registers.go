@@ -59,6 +59,13 @@ func (r *registers) look(streams []v1alpha1.Stream) {
 	}
 }
 
+// owner is the node that owned a stream when it was seen last.
+func (r *registers) owner(stream string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last[stream].Node
+}
+
 // end stops looking and returns what was found.
 func (r *registers) end() (looks int, wrong []string) {
 	r.stop()

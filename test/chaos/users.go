@@ -17,11 +17,10 @@ import (
 // is away is waited for.
 func (s *storm) transfers(ctx context.Context, random *rand.Rand) error {
 	for rest(ctx, time.Duration(50+random.IntN(1000))*time.Millisecond) {
+		name := s.streams[random.IntN(len(s.streams))]
 		transfer := &v1alpha1.StreamTransfer{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("chaos-%d", random.Uint64())},
-			Spec: v1alpha1.StreamTransferSpec{
-				Stream: s.streams[random.IntN(len(s.streams))], Target: nodeNames[random.IntN(len(nodeNames))], Force: random.IntN(4) == 0,
-			},
+			Spec:       v1alpha1.StreamTransferSpec{Stream: name, Target: s.otherNode(random, name), Force: random.IntN(4) == 0},
 		}
 		if random.IntN(5) == 0 {
 			transfer.Spec.DeadlineSeconds = new(int32(1 + random.IntN(5))) //nolint:gosec // small
@@ -45,6 +44,16 @@ func (s *storm) transfers(ctx context.Context, random *rand.Rand) error {
 		}
 	}
 	return nil
+}
+
+// otherNode returns a node that does not own the stream, as the registers were seen last.
+func (s *storm) otherNode(random *rand.Rand, stream string) string {
+	owner := s.registers.owner(stream)
+	for {
+		if node := nodeNames[random.IntN(len(nodeNames))]; node != owner {
+			return node
+		}
+	}
 }
 
 // drains take nodes out of service for a while, one after the other.
