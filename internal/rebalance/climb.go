@@ -4,25 +4,43 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 )
 
 // climb makes the best move, one after the other, until the sites are even or no move helps: for many streams. The site
-// with the most load gives first. Each move brings the further one of its two sites nearer to its fair share, so that no
-// move makes anything worse than it was.
+// with the most load gives first. Where no single move helps, two streams are exchanged. Each step brings the further one of its
+// two sites nearer to its fair share, so that none makes anything worse than it was.
 func (p *planner) climb() End {
 	for p.imbalance() > p.settings.goal() {
-		best, limited := p.bestMove()
+		order := p.order()
+		best, limited := p.bestMove(order)
+		if best != nil {
+			p.take(best)
+			continue
+		}
+		both, bothLimited := p.bestExchange(order)
 		switch {
-		case best == nil && limited:
+		case both == nil && (limited || bothLimited):
 			return AtLimit
-		case best == nil:
+		case both == nil:
 			return NoBetterMove
 		}
-		p.apply(best.from, best.to, best.class.streams[best.at])
-		best.class.streams = slices.Delete(best.class.streams, best.at, best.at+1)
+		p.take(&both.there)
+		p.take(&both.back)
 	}
 	return Even
+}
+
+// take makes a move. The stream is moved once: it does not become one of its new site's.
+func (p *planner) take(c *candidate) {
+	p.apply(c.from, c.to, c.class.streams[c.at])
+	c.class.streams = slices.Delete(c.class.streams, c.at, c.at+1)
+}
+
+// order returns the sites, the one that is furthest above its fair share first.
+func (p *planner) order() []*site {
+	return slices.SortedStableFunc(slices.Values(p.sites), func(a, b *site) int {
+		return cmp.Or(cmp.Compare(p.distance(b, b.load), p.distance(a, a.load)), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 type candidate struct {
@@ -34,10 +52,7 @@ type candidate struct {
 
 // bestMove returns the move that lessens the sum of squares most, among those from the first site that has any; and whether
 // the limits kept it from one.
-func (p *planner) bestMove() (best *candidate, limited bool) {
-	order := slices.SortedStableFunc(slices.Values(p.sites), func(a, b *site) int {
-		return cmp.Or(cmp.Compare(p.distance(b, b.load), p.distance(a, a.load)), cmp.Compare(a.Name, b.Name))
-	})
+func (p *planner) bestMove(order []*site) (best *candidate, limited bool) {
 	for _, from := range order {
 		for _, to := range slices.Backward(order) {
 			if !p.pair(from, to) {
@@ -69,18 +84,14 @@ func (p *planner) pair(from, to *site) bool {
 // bestOfPair returns the best stream to go from one site to another: the one whose weight is nearest to what would make the
 // two equal.
 func (p *planner) bestOfPair(from, to *site) *candidate {
-	equal := (from.load/from.capacity - to.load/to.capacity) / (1/from.capacity + 1/to.capacity)
+	equal := p.equal(from, to)
 	var best *candidate
 	for _, c := range from.classes {
 		if to.full() || !to.fits(c.selector) {
 			continue
 		}
-		above := sort.Search(len(c.streams), func(i int) bool { return c.streams[i].weight >= equal })
-		for _, at := range []int{above, above - 1} {
-			if at < 0 || at >= len(c.streams) {
-				continue
-			}
-			gain := p.gain(from, to, c.streams[at].weight)
+		for _, at := range nearest(c.streams, equal) {
+			gain := p.gain(from, to, c.streams[at].weight, rounding)
 			if gain > rounding && (best == nil || gain > best.gain+rounding) {
 				best = &candidate{from: from, to: to, class: c, at: at, gain: gain}
 			}
@@ -89,13 +100,18 @@ func (p *planner) bestOfPair(from, to *site) *candidate {
 	return best
 }
 
-// gain is by how much a move lessens the sum of squared loads per slot; 0 where it is not allowed, or the further one of the
-// two sites would not come nearer to its fair share.
-func (p *planner) gain(from, to *site, weight float64) float64 {
+// equal is the load that would have to go from one site to another to make them even.
+func (p *planner) equal(from, to *site) float64 {
+	return (from.load/from.capacity - to.load/to.capacity) / (1/from.capacity + 1/to.capacity)
+}
+
+// gain is by how much a transfer of this weight lessens the sum of squared loads per slot; 0 where it is not allowed, or does not
+// bring the further one of the two sites nearer to its fair share by more than least.
+func (p *planner) gain(from, to *site, weight, least float64) float64 {
 	farthest := func(fromLoad, toLoad float64) float64 {
 		return max(math.Abs(p.distance(from, fromLoad)), math.Abs(p.distance(to, toLoad)))
 	}
-	if !p.gives(from, from.load-weight) || farthest(from.load-weight, to.load+weight) >= farthest(from.load, to.load)-rounding {
+	if !p.gives(from, from.load-weight) || farthest(from.load-weight, to.load+weight) >= farthest(from.load, to.load)-least {
 		return 0
 	}
 	return weight * ((2*from.load-weight)/from.capacity - (2*to.load+weight)/to.capacity)

@@ -89,11 +89,11 @@ func fault(w world, p Plan, o optimum) string {
 	case p.Before <= w.settings.Threshold:
 		return ""
 	case o.moves >= 0 && p.After > w.settings.goal()+rounding:
-		return "does not come within the goal, which an exchange of streams would"
+		return "does not come within the goal: no move helps, and no exchange of two streams"
 	case o.moves >= 0 && float64(len(p.Moves)) > slack*float64(o.moves):
-		return "makes more moves: one at a time, the heaviest that helps goes first"
+		return "makes more moves: each is the best by itself, not the best together"
 	case o.moves < 0 && p.After > slack*o.distance:
-		return "is less even: no single move helps, an exchange would"
+		return "is less even: no move helps, and no exchange of two streams"
 	}
 	return ""
 }

@@ -147,16 +147,19 @@ func (s *stream) last(now time.Duration) rebalance.Last {
 	return rebalance.Last{Ago: now - s.movedAt, CoolDown: s.coolDown}
 }
 
-// imbalance is the largest distance of a node's true mean load from its fair share.
+// imbalance is the largest distance of a node's true mean load from its fair share, as the plans weigh it: bytes, requests
+// (which are in proportion to bytes here) and the number of streams alike.
 func (w *world) imbalance() float64 {
-	loads, total := make([]float64, len(w.nodes)), 0.0
+	bytes, count, total := make([]float64, len(w.nodes)), make([]float64, len(w.nodes)), 0.0
 	for _, s := range w.streams {
-		loads[s.node] += s.bytes
+		bytes[s.node] += s.bytes
+		count[s.node]++
 		total += s.bytes
 	}
 	largest := 0.0
-	for _, carried := range loads {
-		largest = max(largest, math.Abs(carried*float64(len(w.nodes))/total-1))
+	for i := range w.nodes {
+		share := (2*bytes[i]/total + count[i]/float64(len(w.streams))) / 3
+		largest = max(largest, math.Abs(share*float64(len(w.nodes))-1))
 	}
 	return largest
 }
