@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -187,4 +188,36 @@ func TestAScheduleWaitsForItsTime(t *testing.T) {
 	g.Expect(status.Run).To(BeNil())
 	err := cluster.Apply(t.Context(), rebalanceManifest("windowed", "windowMinutes: 60"))
 	g.Expect(err).To(MatchError(ContainSubstring("windowMinutes needs a schedule")))
+}
+
+func TestAScheduledPlanIsMadeInItsTimeAndTheNextOneFollowsAChange(t *testing.T) {
+	g, _ := test(t)
+	names := crowd(t, "scheduled", 6)
+	manifest := `approval: Auto, schedule: "0 0 29 2 *", windowMinutes: 60, maxMoves: %d, coolDownSeconds: 0`
+	apply(t, rebalanceManifest("scheduled", fmt.Sprintf(manifest, 1)))
+	mustWait(t, "--for=condition=Ready", "streamrebalance/scheduled")
+	leapDay := getRebalance(t, "scheduled").Status.NextRun
+	bringForward := func() {
+		t.Helper()
+		due := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
+		mustKubectl(t, "patch", "streamrebalance/scheduled", "--subresource=status", "--type=merge", "-p", fmt.Sprintf(`{"status":{"nextRun":%q}}`, due))
+	}
+	ended := func() bool {
+		status := getRebalance(t, "scheduled").Status
+		return status.Run != nil && status.Run.EndedAt != nil && status.NextRun.Equal(leapDay)
+	}
+	bringForward()
+	g.Eventually(ended).Should(BeTrue())
+	g.Expect(spread(t, names)["node-a"]).To(Equal(5))
+	g.Expect(healthOf(t, "StreamRebalance", "scheduled")()).To(Equal(healthy))
+	first := getRebalance(t, "scheduled").Status.PlanHash
+
+	apply(t, rebalanceManifest("scheduled", fmt.Sprintf(manifest, 100)))
+	g.Eventually(func() int64 { return getRebalance(t, "scheduled").Status.ObservedGeneration }).Should(Equal(int64(2)))
+	bringForward()
+	g.Eventually(func() string { return getRebalance(t, "scheduled").Status.PlanHash }).ShouldNot(Equal(first))
+	g.Eventually(ended).Should(BeTrue())
+	g.Expect(spread(t, names)).To(Equal(map[string]int{"node-a": 2, "node-b": 2, "node-c": 2}))
+	_, err := cluster.Kubectl(t.Context(), "get", "controllerrevision/scheduled-"+first)
+	g.Expect(err).To(MatchError(ContainSubstring("not found")), "the plan before is removed")
 }
