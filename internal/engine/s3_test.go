@@ -5,85 +5,45 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/streamshift/streamshift/internal/engine"
 	"github.com/streamshift/streamshift/internal/engine/store"
+	"github.com/streamshift/streamshift/test/s3server"
 )
 
-// s3Server is the environment variable that names the S3 server's program; hack/s3server/build.sh prints it.
-const s3Server = "STREAMSHIFT_S3_SERVER"
-
-// s3 starts a real S3 server on loopback and returns a store in a bucket of it.
-func s3(t *testing.T) store.Store {
+// s3 starts a real S3 server on loopback and returns a store in a bucket of it, and its address.
+func s3(t *testing.T) (s store.Store, address string) {
 	t.Helper()
-	program := os.Getenv(s3Server)
-	if program == "" {
-		t.Skipf("%s is not set: no S3 server to test against; hack/s3server/build.sh builds one", s3Server)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	program, err := s3server.Program()
 	if err != nil {
-		t.Fatal(err)
+		t.Skip(err)
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
+	for _, variable := range s3server.Env() {
+		name, value, _ := strings.Cut(variable, "=")
+		t.Setenv(name, value)
 	}
-	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "bucket"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("AWS_ACCESS_KEY_ID", "test")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
-	ctx, cancel := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, program, "--access", "test", "--secret", "test-secret", "--port", address, "posix", root) // #nosec G204 -- the tester names it
-	var output bytes.Buffer
-	server.Stdout, server.Stderr = &output, &output
-	if err := server.Start(); err != nil {
+	server, err := s3server.Start(context.Background(), program, t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cancel()
-		_ = server.Wait() // killed by the line above
+		server.Stop()
 		if t.Failed() {
-			t.Logf("the server says:\n%s", output.String())
+			t.Logf("the server says:\n%s", server.Output())
 		}
 	})
-	awaitServer(t, address)
-	s, err := store.Open(t.Context(), "s3://bucket?region=us-east-1&use_path_style=true&endpoint=http://"+address)
+	s, err = store.Open(t.Context(), s3server.StoreURL(server.Address))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// awaitServer connects until the server listens.
-func awaitServer(t *testing.T, address string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for {
-		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		if err == nil {
-			_ = connection.Close()
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("the S3 server does not listen: %v", err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	return s, server.Address
 }
 
 func TestS3LetsOneCreatorWin(t *testing.T) {
-	s := s3(t)
+	s, _ := s3(t)
 	if err := store.Probe(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +84,7 @@ func race(t *testing.T, s store.Store, key string, writers, size int) {
 }
 
 func TestAStreamOnS3GoesFromSessionToSession(t *testing.T) {
-	s := s3(t)
+	s, _ := s3(t)
 	var tail engine.SegmentNumber
 	const transfers, appends = 5, 70 // beyond an anchor, so that segments are merged and deleted
 	for epoch := range engine.Epoch(transfers) {
