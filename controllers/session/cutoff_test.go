@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/engine"
 	"github.com/streamshift/streamshift/internal/handoff"
@@ -88,6 +90,10 @@ func TestAWithdrawnTransferLeavesTheResumedSessionOpen(t *testing.T) {
 // TestATargetSendsRequestsBackAfterAWhile: to the source, which serves again or is about to complete.
 func TestATargetSendsRequestsBackAfterAWhile(t *testing.T) {
 	h := newHarness(t)
+	source := &v1alpha1.StreamNode{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Status: v1alpha1.StreamNodeStatus{Address: "http://b"}}
+	if err := h.server.Create(t.Context(), source); err != nil {
+		t.Fatal(err)
+	}
 	h.change(func(s *v1alpha1.StreamStatus) {
 		s.Node = "b"
 		s.PendingTransfer = &v1alpha1.PendingTransfer{Name: "t", UID: "t-1", Source: "b", Target: "a"}
@@ -108,6 +114,15 @@ func TestATargetSendsRequestsBackAfterAWhile(t *testing.T) {
 	<-changed // who waits is told
 	if d := routing.Decide("a", h.situation()); d.Act != routing.Redirect || d.Node != "b" {
 		t.Errorf("afterwards: %+v, want to send back to b", d)
+	}
+	h.until("the source's address is known", func() bool {
+		address, err := NewDirectory(h.node).Address(t.Context(), "b")
+		return err == nil && address == "http://b"
+	})
+	h.setAway(true)
+	h.pass(time.Hour)
+	if address, err := NewDirectory(h.node).Address(t.Context(), "b"); err != nil || address != "http://b" {
+		t.Errorf("the source's address while the API server is away: %q, %v", address, err)
 	}
 }
 

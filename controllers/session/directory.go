@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,8 +23,6 @@ import (
 const (
 	// locateLimit bounds the requests to the API server for streams that the node has no part in.
 	locateLimit = 32
-	// addressFor is for how long a node's address is taken for true.
-	addressFor = 5 * time.Second
 	// goneEvery is how often a stream that is being deleted is looked at by those who want its name.
 	goneEvery = 20 * time.Millisecond
 )
@@ -34,21 +31,13 @@ const (
 type Directory struct {
 	r       *Reconciler
 	locates chan struct{}
-
-	mu        sync.Mutex
-	addresses map[string]address
-}
-
-type address struct {
-	url   string
-	until time.Time
 }
 
 var _ routing.Directory = &Directory{}
 
 // NewDirectory returns the directory of a node whose reconciler is set up.
 func NewDirectory(r *Reconciler) *Directory {
-	return &Directory{r: r, locates: make(chan struct{}, locateLimit), addresses: map[string]address{}}
+	return &Directory{r: r, locates: make(chan struct{}, locateLimit)}
 }
 
 // Situation implements routing.Directory.
@@ -121,24 +110,7 @@ func (d *Directory) get(ctx context.Context, stream routing.Stream) (*v1alpha1.S
 
 // Address implements routing.Directory.
 func (d *Directory) Address(ctx context.Context, node string) (string, error) {
-	now := d.r.Now()
-	d.mu.Lock()
-	known, found := d.addresses[node]
-	d.mu.Unlock()
-	if found && now.Before(known.until) {
-		return known.url, nil
-	}
-	object := &v1alpha1.StreamNode{}
-	if err := d.r.Live.Get(ctx, client.ObjectKey{Name: node}, object); err != nil {
-		return "", fmt.Errorf("reading node %s: %w", node, err)
-	}
-	if object.Status.Address == "" {
-		return "", fmt.Errorf("node %s has no address", node)
-	}
-	d.mu.Lock()
-	d.addresses[node] = address{url: object.Status.Address, until: now.Add(addressFor)}
-	d.mu.Unlock()
-	return object.Status.Address, nil
+	return d.r.host.addresses.of(ctx, node)
 }
 
 // Create implements routing.Directory. Where a stream of that name is being deleted it waits until that is gone.

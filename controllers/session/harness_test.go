@@ -78,7 +78,7 @@ func newHarness(t *testing.T) *harness {
 		Node: "a", Owned: h.server, Inbound: h.server, Live: asked, Client: asked, Engine: storage, Now: h.clock, Log: logr.Discard(),
 		NewID: func() string { ids++; return fmt.Sprintf("session-%d", ids) },
 	}
-	h.node.host = newHost("a", h.clock)
+	h.node.host = newHost("a", asked, h.clock)
 	t.Cleanup(func() { h.node.host.forget(h.key) })
 	h.see()
 	h.until("the stream is open", func() bool { return h.register().State == v1alpha1.StreamOpen && h.situation().Log != nil })

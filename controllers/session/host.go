@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
@@ -20,6 +21,8 @@ import (
 type host struct {
 	me  string
 	now func() time.Time
+	// addresses of other nodes, where requests are sent on to.
+	addresses *addresses
 
 	mu      sync.Mutex
 	entries map[types.NamespacedName]*entry
@@ -64,8 +67,8 @@ type entry struct {
 	changed chan struct{}
 }
 
-func newHost(me string, now func() time.Time) *host {
-	return &host{me: me, now: now, entries: map[types.NamespacedName]*entry{}, arrived: make(chan struct{})}
+func newHost(me string, live client.Reader, now func() time.Time) *host {
+	return &host{me: me, now: now, addresses: newAddresses(live, now), entries: map[types.NamespacedName]*entry{}, arrived: make(chan struct{})}
 }
 
 // origin tells how a version of a stream was learnt.

@@ -57,6 +57,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if v == nil {
 		return ctrl.Result{}, nil
 	}
+	if pending := v.stream.Status.PendingTransfer; pending != nil && pending.Target == r.Node {
+		r.host.addresses.prepare(ctx, pending.Source) // to send requests back to it, should the transfer take long
+	}
 	d := decide(r.Node, v, r.Now())
 	log := r.Log.WithValues("stream", request.String(), "epoch", v.stream.Status.Epoch)
 	log.V(2).Info("Decided", "action", d.String(), "session", v.session.Phase.String(), "reason", d.reason)

@@ -51,7 +51,7 @@ func (r *Reconciler) wakeAfter(key types.NamespacedName, after time.Duration) {
 
 // SetupWithManager registers the controller over the two caches: of owned streams and of inbound ones.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, owned, inbound cache.Cache) error {
-	r.host = newHost(r.Node, r.Now)
+	r.host = newHost(r.Node, r.Live, r.Now)
 	r.Owned, r.Inbound = owned, inbound
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("session").
