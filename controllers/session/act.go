@@ -171,7 +171,11 @@ func (r *Reconciler) opened(ctx context.Context, key types.NamespacedName, uid t
 		log.Abandon()
 	default:
 		crashpoint.Pass(crashpoint.Released)
-		logger.Info("Opened session")
+		if opening.Resumes {
+			logger.Info("Resumed session", "tail", opening.Tail)
+		} else {
+			logger.Info("Opened session")
+		}
 		go r.watchEnd(key, uid, log)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/streamshift/streamshift/internal/crashpoint"
+	"github.com/streamshift/streamshift/test/bed"
 	"github.com/streamshift/streamshift/test/history"
 )
 
@@ -50,6 +52,59 @@ func TestOnRealProcesses(t *testing.T) {
 		})
 	}
 	t.Run("a register restored from a backup locks no stream", func(t *testing.T) { testRestore(t, r) })
+	t.Run("an API server that goes away under a transfer stops no stream", func(t *testing.T) { testOutage(t, r) })
+}
+
+// testOutage has the API server stand still between a transfer's acceptance and its completion. The source has closed
+// then, and must serve again before requests have waited for too long.
+func testOutage(t *testing.T, r *runner) {
+	t.Helper()
+	ctx := t.Context()
+	s := &trial{runner: r}
+	if err := s.makeStream(ctx, "outage"); err != nil {
+		t.Fatal(err)
+	}
+	recording := history.Start(ctx, history.Options{
+		URL:       r.bed.Gateway.URL() + "/v1/stream/" + namespace + "/" + s.stream.Name,
+		Producers: 2, Followers: 1, Samplers: 1, Pause: time.Millisecond,
+	})
+	steps := []struct {
+		what string
+		do   func() error
+	}{
+		{"having the source's store be slow, so that its close takes a while", func() error { return s.from.SetFaults(bed.Faults{Slow: 3000}) }},
+		{"making a transfer", func() error { _, err := s.transfer(ctx, false); return err }},
+		{"waiting until it is accepted", func() error { return s.await(ctx, "the transfer to be accepted", s.pending) }},
+		{"pausing the API server", r.bed.Cluster.APIServer().Pause},
+		{"having the store be well", func() error { return s.from.SetFaults(bed.Faults{}) }},
+		{"appending while the API server is away", func() error {
+			want := recording.Acknowledged() + after
+			return s.await(ctx, "appends", func(context.Context) error { return atLeast(recording, want) })
+		}},
+		{"resuming the API server", r.bed.Cluster.APIServer().Resume},
+		{"coming to rest", func() error { return s.settle(ctx, recording) }},
+	}
+	t.Cleanup(func() { _ = r.bed.Cluster.APIServer().Resume() })
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+	}
+	if s.stream.Status.Node != s.to.Name() {
+		t.Errorf("the stream is on %s in the end, want %s", s.stream.Status.Node, s.to.Name())
+	}
+	h, stored, err := recording.Stop(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range history.Judge(h, stored) {
+		t.Error(wrong)
+	}
+	log, err := s.from.Log()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d appends, %d failed requests; the source resumed: %t", len(h.Appends), h.Failures, strings.Contains(log, "Resumed session"))
 }
 
 // testRestore sets one register back to what it was two owners ago, in etcd itself. The log is ahead of it then.

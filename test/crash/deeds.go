@@ -77,19 +77,21 @@ func (t *trial) cancelPaused(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = t.await(ctx, "the transfer to be accepted", func(ctx context.Context) error {
-		if err := t.bed.Cluster.Client().Get(ctx, client.ObjectKeyFromObject(t.stream), t.stream); err != nil {
-			return fmt.Errorf("reading the stream: %w", err)
-		}
-		if t.stream.Status.PendingTransfer == nil {
-			return errors.New("it is not pending")
-		}
-		return nil
-	})
-	if err != nil {
+	if err := t.await(ctx, "the transfer to be accepted", t.pending); err != nil {
 		return err
 	}
 	return t.patch(ctx, transfer, `{"spec":{"cancel":true}}`)
+}
+
+// pending tells whether the stream's register holds a pending record.
+func (t *trial) pending(ctx context.Context) error {
+	if err := t.bed.Cluster.Client().Get(ctx, client.ObjectKeyFromObject(t.stream), t.stream); err != nil {
+		return fmt.Errorf("reading the stream: %w", err)
+	}
+	if t.stream.Status.PendingTransfer == nil {
+		return errors.New("it is not pending")
+	}
+	return nil
 }
 
 func (t *trial) patch(ctx context.Context, object client.Object, patch string) error {
