@@ -107,7 +107,8 @@ func (p *pass) count(transfer *v1alpha1.StreamTransfer) {
 func (p *pass) consider(stream *v1alpha1.Stream) {
 	target := stream.Spec.NodeName
 	say := func(reason, format string, args ...any) {
-		p.notes = append(p.notes, note{stream, reason, fmt.Sprintf("The stream is to go to node %s, which spec.nodeName names: ", target) + fmt.Sprintf(format, args...)})
+		message := fmt.Sprintf("The stream is to go to node %s, which spec.nodeName names: ", target) + fmt.Sprintf(format, args...)
+		p.notes = append(p.notes, note{stream, reason, message})
 	}
 	if open := p.openOf[keyOf(stream.Namespace, stream.Name)]; open != nil {
 		say(v1alpha1.ReasonGoingToNode, "transfer %s to node %s is under way.", open.Name, open.Spec.Target)

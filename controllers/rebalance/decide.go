@@ -74,7 +74,8 @@ func decide(v *view) decision {
 	case run.EndedAt != nil:
 		return decision{action: wait} // the outcome stays as it is, until the next plan
 	case v.plan == nil:
-		return decision{action: end, phase: v1alpha1.RebalanceFailed, reason: v1alpha1.ReasonPlanGone, message: "the plan was deleted or changed by somebody: make another rebalance"}
+		return decision{action: end, phase: v1alpha1.RebalanceFailed, reason: v1alpha1.ReasonPlanGone,
+			message: "the plan was deleted or changed by somebody: make another rebalance"}
 	case len(v.plan.Moves) == 0:
 		return decision{action: end, phase: v1alpha1.RebalanceSucceeded, reason: v1alpha1.ReasonNothingToDo, message: "there is nothing to do: " + v.plan.End}
 	case run.StartedAt == nil:

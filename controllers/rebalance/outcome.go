@@ -56,13 +56,14 @@ func judge(v *moveView, planHash string) result {
 		return result{skipped, v1alpha1.ReasonStreamDeleted, "the stream was deleted"}
 	}
 	register := &stream.Status
-	if last := register.LastTransfer; last != nil && last.Name == transfers.Name(stream.Name, move.Epoch, v1alpha1.CauseRebalance) && last.ClosedEpoch == move.Epoch {
+	name := transfers.Name(stream.Name, move.Epoch, v1alpha1.CauseRebalance)
+	if last := register.LastTransfer; last != nil && last.Name == name && last.ClosedEpoch == move.Epoch {
 		return result{outcome: succeeded} // its transfer was made, ended, and was deleted since
 	}
 	switch {
 	case register.Node != move.Source || register.Epoch != move.Epoch:
-		return result{skipped, v1alpha1.ReasonStreamMovedOn, fmt.Sprintf("node %s owns the stream at epoch %d; the plan was made at epoch %d of node %s",
-			register.Node, register.Epoch, move.Epoch, move.Source)}
+		return result{skipped, v1alpha1.ReasonStreamMovedOn, fmt.Sprintf(
+			"node %s owns the stream at epoch %d; the plan was made at epoch %d of node %s", register.Node, register.Epoch, move.Epoch, move.Source)}
 	case stream.Spec.NodeName != "":
 		return result{skipped, v1alpha1.ReasonPinned, fmt.Sprintf("spec.nodeName names node %s since", stream.Spec.NodeName)}
 	case register.PendingTransfer != nil:
@@ -95,7 +96,8 @@ func ofTarget(v *moveView) result {
 		return result{skipped, v1alpha1.ReasonTargetUnavailable, fmt.Sprintf("target node %s %s", v.move.Target, unfit)}
 	}
 	if v.targetUsed >= int(v.target.Spec.Slots) {
-		return result{skipped, v1alpha1.ReasonTargetFull, fmt.Sprintf("target node %s has no free slot: %d of %d are taken", v.move.Target, v.targetUsed, v.target.Spec.Slots)}
+		return result{skipped, v1alpha1.ReasonTargetFull, fmt.Sprintf(
+			"target node %s has no free slot: %d of %d are taken", v.move.Target, v.targetUsed, v.target.Spec.Slots)}
 	}
 	return result{outcome: toStart}
 }
