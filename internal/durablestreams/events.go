@@ -1,10 +1,11 @@
 package durablestreams
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -92,7 +93,6 @@ type eventWriter struct {
 	rc      *http.ResponseController
 	timeout time.Duration
 	as      encoding
-	group   bytes.Buffer
 }
 
 // newEventWriter starts the answer.
@@ -117,12 +117,9 @@ type control struct {
 	StreamClosed bool   `json:"streamClosed,omitempty"`
 }
 
-// send writes one group and waits until it is on its way to the client.
+// send writes one group and waits until it is on its way to the client. It goes out in pieces, so that a client who takes nothing
+// holds a piece and not a group; one who is cut off inside a group is cut off for good.
 func (e *eventWriter) send(b engine.Batch, cursor int64) error {
-	e.group.Reset()
-	if len(b.Messages) > 0 {
-		appendDataEvent(&e.group, b.Messages, e.as)
-	}
 	c := control{StreamNextOffset: FormatOffset(b.Next), UpToDate: upToDate(b), StreamClosed: atEnd(b)}
 	if !c.StreamClosed {
 		c.StreamCursor = formatCursor(cursor)
@@ -131,20 +128,22 @@ func (e *eventWriter) send(b engine.Batch, cursor int64) error {
 	if err != nil {
 		return err
 	}
-	e.group.WriteString("event: control\ndata:")
-	e.group.Write(payload)
-	e.group.WriteString("\n\n")
-
 	written := limitWrite(e.rc, e.timeout)
 	defer written()
-	if _, err := e.w.Write(e.group.Bytes()); err != nil {
-		return err
+	buffered, _ := writers.Get().(*bufio.Writer)
+	buffered.Reset(e.w)
+	defer func() {
+		buffered.Reset(io.Discard)
+		writers.Put(buffered)
+	}()
+	if len(b.Messages) > 0 {
+		writeDataEvent(buffered, b.Messages, e.as)
 	}
-	if e.group.Cap() > maxIdleGroup {
-		e.group = bytes.Buffer{} // a waiting connection holds little memory
+	_, _ = buffered.WriteString("event: control\ndata:")
+	_, _ = buffered.Write(payload)
+	_, _ = buffered.WriteString("\n\n")
+	if err := buffered.Flush(); err != nil {
+		return err
 	}
 	return e.rc.Flush()
 }
-
-// maxIdleGroup bounds the buffer that a connection keeps between groups.
-const maxIdleGroup = 16 << 10

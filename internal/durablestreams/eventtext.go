@@ -1,30 +1,31 @@
 package durablestreams
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"unicode/utf8"
 )
 
-// appendDataEvent appends a data event with the messages as its payload. The bytes are
+// writeDataEvent writes a data event with the messages as its payload. The bytes are
 //
 //	event: data\n
 //	data:<line>\n   for each line of the payload
 //	\n
 //
 // A binary payload is one line of base64. There is no space behind "data:", since clients remove one; a line that
-// starts with a space gets a second one for them to remove.
-func appendDataEvent(dst *bytes.Buffer, messages [][]byte, as encoding) {
-	dst.WriteString("event: data\n")
+// starts with a space gets a second one for them to remove. Errors stay with the writer.
+func writeDataEvent(dst *bufio.Writer, messages [][]byte, as encoding) {
+	_, _ = dst.WriteString("event: data\n")
 	switch as {
 	case encodingBytes:
-		dst.WriteString("data:")
+		_, _ = dst.WriteString("data:")
 		encoder := base64.NewEncoder(base64.StdEncoding, dst)
 		for _, m := range messages {
-			_, _ = encoder.Write(m) // a buffer does not fail
+			_, _ = encoder.Write(m)
 		}
 		_ = encoder.Close()
-		dst.WriteString("\n\n")
+		_, _ = dst.WriteString("\n\n")
 		return
 	case encodingText:
 		lines := lineWriter{dst: dst}
@@ -46,7 +47,7 @@ func appendDataEvent(dst *bytes.Buffer, messages [][]byte, as encoding) {
 // lineWriter writes text as the data lines of one event. A line ends at CRLF, LF or CR, wherever the text was cut into
 // pieces; whatever the text holds, it cannot start a field or end the event.
 type lineWriter struct {
-	dst     *bytes.Buffer
+	dst     *bufio.Writer
 	started bool // the current line has its "data:"
 	afterCR bool // the last byte was a CR: an LF that follows belongs to it
 }
@@ -62,10 +63,10 @@ func (l *lineWriter) write(text []byte) {
 		l.start(text[0])
 		end := bytes.IndexAny(text, "\r\n")
 		if end < 0 {
-			l.dst.Write(text)
+			_, _ = l.dst.Write(text)
 			return
 		}
-		l.dst.Write(text[:end])
+		_, _ = l.dst.Write(text[:end])
 		l.finish()
 		l.afterCR = text[end] == '\r'
 		text = text[end+1:]
@@ -77,15 +78,15 @@ func (l *lineWriter) start(first byte) {
 	if l.started {
 		return
 	}
-	l.dst.WriteString("data:")
+	_, _ = l.dst.WriteString("data:")
 	if first == ' ' {
-		l.dst.WriteByte(' ')
+		_ = l.dst.WriteByte(' ')
 	}
 	l.started = true
 }
 
 func (l *lineWriter) finish() {
-	l.dst.WriteByte('\n')
+	_ = l.dst.WriteByte('\n')
 	l.started = false
 }
 
@@ -93,7 +94,7 @@ func (l *lineWriter) finish() {
 func (l *lineWriter) end() {
 	l.start('\n')
 	l.finish()
-	l.dst.WriteByte('\n')
+	_ = l.dst.WriteByte('\n')
 }
 
 // incompleteRune returns how many bytes at the end of the messages are the start of a UTF-8 character whose other bytes

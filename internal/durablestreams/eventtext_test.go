@@ -1,6 +1,7 @@
 package durablestreams
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"strings"
@@ -53,13 +54,21 @@ func TestDataEvent(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got bytes.Buffer
-			appendDataEvent(&got, slicesOf(tc.messages), tc.as)
-			if diff := cmp.Diff(tc.want, got.String()); diff != "" {
+			got := dataEvent(slicesOf(tc.messages), tc.as)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("event (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// dataEvent returns what is written of a data event.
+func dataEvent(messages [][]byte, as encoding) string {
+	var written bytes.Buffer
+	buffered := bufio.NewWriter(&written)
+	writeDataEvent(buffered, messages, as)
+	_ = buffered.Flush() // into memory
+	return written.String()
 }
 
 // FuzzDataEvent reads what was written as the SSE standard says: one event, and its data is the text with every line
@@ -74,16 +83,14 @@ func FuzzDataEvent(f *testing.F) {
 			t.Skip("there is no event without data")
 		}
 		messages := cut(text, cut1, cut2)
-		var written bytes.Buffer
-		appendDataEvent(&written, messages, encodingText)
+		written := dataEvent(messages, encodingText)
 		want := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(text))
-		if diff := cmp.Diff([]event{{name: "data", data: want}}, parseEvents(t, written.String())); diff != "" {
+		if diff := cmp.Diff([]event{{name: "data", data: want}}, parseEvents(t, written)); diff != "" {
 			t.Errorf("events of %q (-want +got):\n%s", messages, diff)
 		}
-		written.Reset()
-		appendDataEvent(&written, messages, encodingBytes)
+		written = dataEvent(messages, encodingBytes)
 		want = base64.StdEncoding.EncodeToString(text)
-		if diff := cmp.Diff([]event{{name: "data", data: want}}, parseEvents(t, written.String())); diff != "" {
+		if diff := cmp.Diff([]event{{name: "data", data: want}}, parseEvents(t, written)); diff != "" {
 			t.Errorf("binary events of %q (-want +got):\n%s", messages, diff)
 		}
 	})

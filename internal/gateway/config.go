@@ -82,6 +82,9 @@ const (
 	pingAfter       = 10 * time.Second
 	pingTimeout     = 10 * time.Second
 	maxNodeHeader   = 64 << 10
+	// nodeWindow is how much of one answer a node may send ahead of its client: what a client who takes nothing holds here. The windows
+	// of all streams of a connection are far below that of the connection, so none stops another.
+	nodeWindow = 128 << 10
 )
 
 // NewTransport returns the transport to nodes: HTTP/2 without TLS. Over HTTP/2 a node that ends says which requests it
@@ -95,6 +98,8 @@ func NewTransport() *http.Transport {
 		DisableCompression:     true,
 		IdleConnTimeout:        nodeIdleTimeout,
 		MaxResponseHeaderBytes: maxNodeHeader,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: pingAfter, PingTimeout: pingTimeout, MaxReceiveBufferPerStream: nodeWindow,
+		},
 	}
 }

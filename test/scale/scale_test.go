@@ -3,10 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/go-logr/logr"
+
+	"github.com/streamshift/streamshift/internal/gateway"
+	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/internal/routing/routingtest"
 	"github.com/streamshift/streamshift/test/solo"
 )
 
@@ -56,7 +63,11 @@ func TestRecordsLeaveFewObjects(t *testing.T) {
 	}
 }
 
-func TestClientsHarmNobodyElse(t *testing.T) {
+// smallCrowd is what a test run has time for.
+var smallCrowd = crowd{readers: 300, slow: 100, flood: 8}
+
+func TestClientsHarmNobodyElseAtANode(t *testing.T) {
+	t.Parallel()
 	server, err := onTestFiles(t).start(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +75,33 @@ func TestClientsHarmNobodyElse(t *testing.T) {
 	defer server.Kill()
 	var out bytes.Buffer
 	f := front{name: "server", url: server.URL, pid: server.PID()}
-	err = tryFront(t.Context(), f, []front{f}, crowd{readers: 300, slow: 100, flood: 8}, &out)
+	err = tryFront(t.Context(), f, []front{f}, smallCrowd, &out)
+	t.Log(out.String())
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClientsHarmNobodyElseAtAGateway(t *testing.T) {
+	t.Parallel()
+	cluster := routingtest.New(t, routingtest.Options{PlaceOn: "a"})
+	cluster.AddNode("a")
+	table := routing.NewTable()
+	cluster.Feed(table)
+	transport := gateway.NewTransport()
+	t.Cleanup(transport.CloseIdleConnections)
+	server := routing.NewServer(gateway.New(gateway.Config{
+		Table: table, Transport: transport, DefaultNamespace: "default", Limits: gateway.DefaultLimits(), Now: time.Now, Log: logr.Discard(),
+	}))
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	var out bytes.Buffer
+	f := front{name: "gateway, node and clients", url: "http://" + listener.Addr().String(), pid: os.Getpid()}
+	err = tryFront(t.Context(), f, []front{f}, smallCrowd, &out)
 	t.Log(out.String())
 	if err != nil {
 		t.Error(err)
