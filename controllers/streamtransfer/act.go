@@ -178,7 +178,11 @@ func (r *Reconciler) recordNothingMoved(ctx context.Context, view handoff.Transf
 
 // reportProgress says what a transfer waits for, once it has waited for a while.
 func (r *Reconciler) reportProgress(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
-	if view.Now.Sub(view.Transfer.CreationTimestamp.Time) < progressAfter+time.Second { // creation is in whole seconds
+	patience := progressAfter
+	if view.Transfer.Labels[v1alpha1.LabelCause] != "" {
+		patience = progressOfOwnAfter
+	}
+	if view.Now.Sub(view.Transfer.CreationTimestamp.Time) < patience+time.Second { // creation is in whole seconds
 		return nil
 	}
 	_, err := r.writeStatus(ctx, view, decision)

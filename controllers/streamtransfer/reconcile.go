@@ -47,6 +47,8 @@ const (
 	// progressAfter is how long a transfer may wait before its status says for what. A quiet transfer ends long before
 	// and costs one write of its status.
 	progressAfter = time.Second
+	// progressOfOwnAfter is the same for transfers of the operator's making: there may be thousands, and hardly anybody looks at one.
+	progressOfOwnAfter = 10 * time.Second
 )
 
 // Reconcile observes, decides and acts on one transfer.

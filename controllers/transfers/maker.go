@@ -57,11 +57,15 @@ type Maker struct {
 // same one. One that ended without moving the stream makes room for the next try.
 func (m *Maker) Make(ctx context.Context, move *Move) error {
 	transfer := newTransfer(move)
+	if m.justMade(transfer) {
+		return nil
+	}
 	crashpoint.Pass(crashpoint.TransferCreatedBefore)
 	err := m.Client.Create(ctx, transfer)
 	crashpoint.Pass(crashpoint.TransferCreatedAfter)
 	switch {
 	case err == nil:
+		m.note(transfer)
 		ctrl.LoggerFrom(ctx).V(1).Info("Made transfer", "stream", move.Stream.Name, "source", move.Stream.Status.Node, "target", move.Target, "cause", move.Cause)
 		return nil
 	case apierrors.IsAlreadyExists(err):

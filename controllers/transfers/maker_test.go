@@ -1,8 +1,14 @@
 package transfers
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 )
@@ -20,5 +26,33 @@ func TestNamesFollowFromStreamEpochAndCause(t *testing.T) {
 	a, b := Name(long, 7, v1alpha1.CauseDrain), Name(long[:252]+"y", 7, v1alpha1.CauseDrain)
 	if a == b || len(a) > 253 || !strings.HasSuffix(a, "-drain-7") {
 		t.Errorf("long names: %d characters, %s, %s", len(a), a, b)
+	}
+}
+
+func TestATransferIsMadeOnceThoughTheWatchIsBehind(t *testing.T) {
+	now := time.Unix(1000, 0)
+	creates := 0
+	maker := &Maker{Now: func() time.Time { return now }, Client: interceptor.NewClient(nil, interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			creates++
+			return nil
+		},
+	})}
+	move := &Move{Stream: v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "orders"}, Status: v1alpha1.StreamStatus{Node: "a", Epoch: 7}}, Target: "b", Cause: v1alpha1.CauseDrain}
+	for _, step := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 1}, {retryAfter - 1, 1}, {1, 2}} {
+		now = now.Add(step.after)
+		if err := maker.Make(t.Context(), move); err != nil {
+			t.Fatal(err)
+		}
+		if creates != step.want {
+			t.Errorf("%v later it was asked for %d times, want %d", step.after, creates, step.want)
+		}
+	}
+	move.Stream.Status.Epoch = 8
+	if err := maker.Make(t.Context(), move); err != nil || creates != 3 {
+		t.Errorf("the next epoch's transfer: %v, asked for %d times", err, creates)
 	}
 }
