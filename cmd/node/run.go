@@ -27,6 +27,7 @@ import (
 	"github.com/streamshift/streamshift/internal/durablestreams"
 	"github.com/streamshift/streamshift/internal/engine"
 	"github.com/streamshift/streamshift/internal/engine/store"
+	_ "github.com/streamshift/streamshift/internal/engine/store/cloud" // s3://, gs://, azblob://
 	"github.com/streamshift/streamshift/internal/routing"
 )
 
@@ -55,6 +56,7 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("making a client: %w", err)
 	}
 	log := ctrl.Log.WithName("node").WithValues("node", o.node)
+	routeLibraryLogs(log.WithName("library"))
 	storage := &session.StoreEngine{Store: objects, Config: engine.Config{Clock: time.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)}}
 	sessions := &session.Reconciler{
 		Node: o.node, Live: direct, Client: direct, Engine: &session.MeteredEngine{Engine: storage, Now: time.Now}, NewID: uuid.NewString, Now: time.Now, Log: log,
