@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,22 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	DeferCleanup(cluster.Stop)
 	streamshift, err = cluster.StartStreamshift(ctx, localcluster.Layout{Nodes: nodes, Slots: slots})
 	Expect(err).NotTo(HaveOccurred())
+})
+
+// Each component runs with the role and under the policies that users install. None of them ever asks for more.
+var _ = AfterSuite(func() {
+	if cluster == nil {
+		return
+	}
+	writes, err := cluster.Writes()
+	Expect(err).NotTo(HaveOccurred())
+	var refused []localcluster.Write
+	for _, write := range writes {
+		if write.Code == http.StatusForbidden && strings.HasPrefix(write.User, "system:serviceaccount:"+localcluster.SystemNamespace+":") {
+			refused = append(refused, write)
+		}
+	}
+	Expect(refused).To(BeEmpty(), "writes that a component may not make")
 })
 
 // A spec before may have kept the API server away for so long that the manager has lost its lock and was started again.

@@ -88,5 +88,5 @@ func (c *Cluster) InstallStreamshift(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.Install(ctx, "crd", "rbac")
+	return c.Install(ctx, "crd", "rbac", "policy/admission")
 }
