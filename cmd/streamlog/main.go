@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamshift/streamshift/internal/engine"
 	"github.com/streamshift/streamshift/internal/engine/store"
+	_ "github.com/streamshift/streamshift/internal/engine/store/cloud" // s3://, gs://, azblob://
 )
 
 func main() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamshift/streamshift/internal/engine"
 	"github.com/streamshift/streamshift/internal/engine/store"
+	_ "github.com/streamshift/streamshift/internal/engine/store/cloud" // s3://, gs://, azblob://
 	"github.com/streamshift/streamshift/test/s3server"
 )
 

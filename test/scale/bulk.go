@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/streamshift/streamshift/internal/engine/store"
+	_ "github.com/streamshift/streamshift/internal/engine/store/cloud" // s3://, gs://, azblob://
 	"github.com/streamshift/streamshift/streamclient"
 	"github.com/streamshift/streamshift/test/solo"
 )

@@ -5,19 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
+	"strings"
 
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/azureblob" // azblob://
-	_ "gocloud.dev/blob/gcsblob"   // gs://
-	_ "gocloud.dev/blob/memblob"   // mem://
-	_ "gocloud.dev/blob/s3blob"    // s3://
+	"gocloud.dev/blob/memblob"
 	"gocloud.dev/gcerrors"
-
-	"cloud.google.com/go/storage"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
-	"github.com/aws/smithy-go"
 )
 
 // bucket is a store of the cloud, or in memory.
@@ -29,54 +24,36 @@ type bucket struct {
 
 var _ Store = (*bucket)(nil)
 
+// Provider is what the package must know of one kind of bucket.
+type Provider struct {
+	// Absent tells whether an error is the provider's own word that the object does not exist. The providers' libraries, or
+	// gocloud.dev, take more for "not found": a bucket or account that does not exist, a name that does not resolve, a refused
+	// permission. To take one of these for the end of a log would be a lie.
+	Absent func(error) bool
+	// Prepare returns the URL to open instead; nil: the same.
+	Prepare func(*url.URL) *url.URL
+}
+
+var providers = map[string]Provider{
+	memblob.Scheme: {Absent: func(err error) bool { return gcerrors.Code(err) == gcerrors.NotFound }},
+}
+
+// Register makes a URL scheme of gocloud.dev/blob known. It is called while a program is initialised; see package cloud.
+func Register(scheme string, provider Provider) { providers[scheme] = provider }
+
 func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
-	opened := &bucket{}
-	switch u.Scheme {
-	case "mem":
-		opened.absent = func(err error) bool { return gcerrors.Code(err) == gcerrors.NotFound }
-	case "s3":
-		opened.absent = absentOnS3
-		u = withoutResponseChecksums(u)
-	case "gs":
-		opened.absent = func(err error) bool { return errors.Is(err, storage.ErrObjectNotExist) }
-	case "azblob":
-		opened.absent = absentOnAzure
-	default:
-		return nil, fmt.Errorf("a store's URL begins with file, mem, s3, gs or azblob, not with %q", u.Scheme)
+	provider, known := providers[u.Scheme]
+	if !known {
+		return nil, fmt.Errorf("a store's URL begins with file or %s, not with %q", strings.Join(slices.Sorted(maps.Keys(providers)), " or "), u.Scheme)
 	}
-	var err error
-	if opened.blobs, err = blob.OpenBucket(ctx, u.String()); err != nil {
+	if provider.Prepare != nil {
+		u = provider.Prepare(u)
+	}
+	blobs, err := blob.OpenBucket(ctx, u.String())
+	if err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", u.Redacted(), err)
 	}
-	return opened, nil
-}
-
-// withoutResponseChecksums has the library check no checksums of what it reads, unless the URL says so: ours are in the objects,
-// and for one that was uploaded in parts it would print a warning at each read.
-func withoutResponseChecksums(u *url.URL) *url.URL {
-	const parameter = "response_checksum_validation"
-	query := u.Query()
-	if query.Has(parameter) {
-		return u
-	}
-	query.Set(parameter, "when_required")
-	changed := *u
-	changed.RawQuery = query.Encode()
-	return &changed
-}
-
-// The providers' libraries, or gocloud.dev, take more for "not found" than an object that does not exist: a bucket or account
-// that does not, a name that does not resolve, a refused permission. To take one of these for the end of a log would be a lie, so only
-// the provider's own word on the object counts.
-
-func absentOnS3(err error) bool {
-	var answer smithy.APIError
-	return errors.As(err, &answer) && (answer.ErrorCode() == "NoSuchKey" || answer.ErrorCode() == "NotFound")
-}
-
-func absentOnAzure(err error) bool {
-	var answer *azcore.ResponseError
-	return errors.As(err, &answer) && answer.ErrorCode == string(bloberror.BlobNotFound)
+	return &bucket{blobs: blobs, absent: provider.Absent}, nil
 }
 
 // Create implements Store.

@@ -19,6 +19,7 @@ import (
 	"github.com/streamshift/streamshift/internal/durablestreams"
 	"github.com/streamshift/streamshift/internal/engine"
 	"github.com/streamshift/streamshift/internal/engine/store"
+	_ "github.com/streamshift/streamshift/internal/engine/store/cloud" // s3://, gs://, azblob://
 	"github.com/streamshift/streamshift/internal/routing"
 	"github.com/streamshift/streamshift/test/conformance/standalone"
 )

@@ -1,4 +1,4 @@
-package store
+package cloud
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/streamshift/streamshift/internal/engine/store"
 )
 
 // refusal is what a provider answers to a read.
@@ -36,7 +38,7 @@ func TestOnlyAnObjectThatDoesNotExistIsNotFound(t *testing.T) {
 				_, _ = fmt.Fprintf(w, "<Error><Code>%s</Code><Message>no</Message></Error>", r.code)
 			},
 			refusals: map[string]refusal{
-				"no such object":       {status: 404, code: "NoSuchKey", want: ErrNotFound},
+				"no such object":       {status: 404, code: "NoSuchKey", want: store.ErrNotFound},
 				"no such bucket":       {status: 404, code: "NoSuchBucket"},
 				"an unknown 404":       {status: 404, code: "Whatever"},
 				"another region":       {status: 301, code: "PermanentRedirect"},
@@ -52,7 +54,7 @@ func TestOnlyAnObjectThatDoesNotExistIsNotFound(t *testing.T) {
 			},
 			answer: func(w http.ResponseWriter, r refusal) { w.WriteHeader(r.status) },
 			refusals: map[string]refusal{
-				"no such object": {status: 404, want: ErrNotFound},
+				"no such object": {status: 404, want: store.ErrNotFound},
 				"not allowed":    {status: 403},
 			},
 		},
@@ -67,7 +69,7 @@ func TestOnlyAnObjectThatDoesNotExistIsNotFound(t *testing.T) {
 				w.WriteHeader(r.status)
 			},
 			refusals: map[string]refusal{
-				"no such object":    {status: 404, code: "BlobNotFound", want: ErrNotFound},
+				"no such object":    {status: 404, code: "BlobNotFound", want: store.ErrNotFound},
 				"no such container": {status: 404, code: "ContainerNotFound"},
 				"an unknown 404":    {status: 404, code: ""},
 				"not allowed":       {status: 403, code: "AuthorizationFailure"},
@@ -79,12 +81,12 @@ func TestOnlyAnObjectThatDoesNotExistIsNotFound(t *testing.T) {
 			t.Run(name+": "+sentence, func(t *testing.T) {
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { provider.answer(w, r) }))
 				t.Cleanup(server.Close)
-				s, err := Open(t.Context(), provider.open(t, strings.TrimPrefix(server.URL, "http://")))
+				s, err := store.Open(t.Context(), provider.open(t, strings.TrimPrefix(server.URL, "http://")))
 				if err != nil {
 					t.Fatal(err)
 				}
 				_, err = s.Get(t.Context(), "a/b")
-				if err == nil || errors.Is(err, ErrNotFound) != (r.want != nil) || errors.Is(err, ErrExists) {
+				if err == nil || errors.Is(err, store.ErrNotFound) != (r.want != nil) || errors.Is(err, store.ErrExists) {
 					t.Errorf("reading fails with %v, want %v", err, r.want)
 				}
 				if err != nil && strings.Contains(err.Error(), "test-secret") {
