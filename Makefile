@@ -27,6 +27,10 @@ playground: ## Start everything on this machine and leave it up until Ctrl-C.
 build: ## Build every program into bin/.
 	go build -o bin/ $(addprefix ./cmd/,$(programs))
 
+.PHONY: images
+images: ## Build the images of manager, node and gateway for amd64 and arm64 into bin/images. VERSION= names them, PUSH= a registry.
+	@go -C hack/images run . -module $(CURDIR) -folder $(CURDIR)/bin/images $(if $(VERSION),-version $(VERSION)) $(if $(PUSH),-push $(PUSH))
+
 .PHONY: control-plane
 control-plane: ## Build etcd, kube-apiserver and kubectl from their Go modules into a cache, once a machine.
 	@hack/controlplane/build.sh

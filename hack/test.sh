@@ -15,3 +15,6 @@ go test -timeout 15m ./test/e2e
 
 # What is applied from Git, in a module of its own.
 (cd test/gitops && go test -timeout 10m .)
+
+# How images are assembled, in a module of its own.
+(cd hack/images && go test -timeout 5m .)

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	_ "time/tzdata" // schedules name time zones, and an image has no database of them
 
 	ctrl "sigs.k8s.io/controller-runtime"
 )
