@@ -157,15 +157,15 @@ func newArbiter(crdPath string) (*arbiter, error) {
 func (a *arbiter) propose(p proposal, step handoff.Step) (register, bool) {
 	known, found := a.memory[p]
 	if !found {
-		known = a.apply(p.server, step)
+		known = a.apply(p.server, p.server.stream(), step)
 		a.memory[p] = known
 	}
 	return known.register, known.taken
 }
 
-func (a *arbiter) apply(server register, step handoff.Step) answer {
+// apply patches an object whose status is a register, as the server does.
+func (a *arbiter) apply(server register, old *v1alpha1.Stream, step handoff.Step) answer {
 	refused := answer{register: server}
-	old := server.stream()
 	document := must(json.Marshal(old))
 	patch := step.Patch
 	if a.mutate != nil {
