@@ -105,7 +105,7 @@ func (r *Reconciler) open(ctx context.Context, v *view) {
 			return
 		}
 		if e.opening.Epoch != epoch {
-			e.failingSince = time.Time{}
+			e.openedOrNew()
 			e.opening = Opening{
 				Stream: string(v.stream.UID), Epoch: epoch, Session: r.NewID(), Tail: tailHint(v.stream),
 				Created: v.stream.Spec.Creation != v1alpha1.CreationByClient,
@@ -146,19 +146,19 @@ func (r *Reconciler) opened(ctx context.Context, key types.NamespacedName, uid t
 		if err != nil {
 			mayOpen := e.session.MayOpen
 			e.ended(err)
-			if e.failingSince.IsZero() {
-				e.failingSince = now.Time
-			}
 			if opening.Resumes && e.session.Phase == handoff.SessionNone {
 				e.session = handoff.Session{Phase: handoff.SessionClosed, Epoch: opening.Epoch} // as it was
 				return
 			}
 			if e.session.Phase == handoff.SessionNone {
 				e.session.MayOpen = mayOpen // the same session may be tried again
+				e.openFailed(now.Time)
+				r.wakeAfter(key, e.openAfter.Sub(now.Time))
 			}
 			return
 		}
-		taken, e.failingSince = true, time.Time{}
+		taken = true
+		e.openedOrNew()
 		e.log, e.openedAt, e.closing = log, &now, handoff.Closing{}
 		e.openedLog = &v1alpha1.OpenedLog{Segment: int64(log.Opened().Segment), Offset: int64(log.Opened().Offset)}
 		e.session = handoff.Session{Phase: handoff.SessionOpen, Epoch: opening.Epoch}

@@ -46,6 +46,7 @@ func TestDecide(t *testing.T) {
 		"a log that says deleted deletes the object": {view{stream: stream(nil), involved: true, deleted: true}, "Expire"},
 		"a stream that was placed here is opened":    {view{stream: stream(opening), session: mayOpen, involved: true}, "Open"},
 		"where that fails for a while it is told":    {view{stream: stream(opening), session: mayOpen, involved: true, cannotOpen: failed}, "TellCannotOpen"},
+		"not again at once":                          {view{stream: stream(opening), session: mayOpen, involved: true, openAfter: future}, "Wait"},
 		"once, and tried again":                      {view{stream: stream(told), session: mayOpen, involved: true, cannotOpen: failed}, "Open"},
 		"a stream that is gone is forgotten":         {view{stream: stream(nil), session: open, involved: true, gone: true}, "Forget"},
 		"one that just went elsewhere is remembered": {view{stream: stream(elsewhere)}, "Wait"},

@@ -61,6 +61,9 @@ type entry struct {
 	overdue      bool
 	// failingSince is since when attempts at opening the session at opening.Epoch have failed; zero: none has.
 	failingSince time.Time
+	// failedOpens counts them; openAfter is when the next one may be made.
+	failedOpens int
+	openAfter   time.Time
 	// failure is the last error of the work on the session; nil once it succeeded.
 	failure error
 	// changed is closed, and replaced, when anything that the front sees changes.
@@ -158,7 +161,22 @@ func (e *entry) end() {
 	}
 	e.log, e.session, e.opening, e.closing, e.failure = nil, handoff.Session{}, Opening{}, handoff.Closing{}, nil
 	e.removing, e.removed, e.deleted = false, false, false
-	e.unansweredSince, e.failingSince = time.Time{}, time.Time{}
+	e.unansweredSince = time.Time{}
+	e.openedOrNew()
+}
+
+// openedOrNew forgets the attempts at opening that failed.
+func (e *entry) openedOrNew() {
+	e.failingSince, e.failedOpens, e.openAfter = time.Time{}, 0, time.Time{}
+}
+
+// openFailed notes an attempt at opening that failed, and has the next one wait.
+func (e *entry) openFailed(now time.Time) {
+	if e.failingSince.IsZero() {
+		e.failingSince = now
+	}
+	e.openAfter = now.Add(min(firstOpenPause<<min(e.failedOpens, openPauseDoubles), longestOpenPause))
+	e.failedOpens++
 }
 
 // ended notes that a session ended by itself.

@@ -35,6 +35,8 @@ type view struct {
 	deleted bool
 	// cannotOpen is why attempts at opening the session have failed for a while; nil: they have not.
 	cannotOpen error
+	// openAfter is when the next attempt may be made, after one that failed.
+	openAfter time.Time
 	// expiresAt is when an open stream ends, if nobody uses it before; nil: never.
 	expiresAt *time.Time
 }
@@ -87,6 +89,7 @@ func (h *host) view(key types.NamespacedName, now time.Time) *view {
 		forgettable: now.Sub(e.seenAt) >= forgetAfter,
 	}
 	v.session.CutOff = e.cutOff(now)
+	v.openAfter = e.openAfter
 	if !e.failingSince.IsZero() && e.session.Phase == handoff.SessionNone && now.Sub(e.failingSince) >= tellFailureAfter {
 		v.cannotOpen = e.failure
 	}

@@ -46,6 +46,11 @@ const (
 	forgetAfter = time.Minute
 	// tellFailureAfter is for how long opening a stream must fail before the stream's condition says so: once an epoch.
 	tellFailureAfter = 2 * time.Second
+	// firstOpenPause is how long the attempt after a failed opening waits; each further one twice as long, openPauseDoubles
+	// times and up to longestOpenPause.
+	firstOpenPause   = 250 * time.Millisecond
+	longestOpenPause = 4 * time.Second
+	openPauseDoubles = 8
 )
 
 // Reconcile observes, decides and acts on one stream.
@@ -140,6 +145,9 @@ func decide(me string, v *view, now time.Time) decision {
 		v.cannotOpen != nil && ready.Reason != v1alpha1.ReasonCannotOpen {
 		return decision{effect: tellCannotOpen, reason: "opening the stream fails"}
 	}
+	if step.Action == handoff.Open && now.Before(v.openAfter) {
+		return decision{step: handoff.Decision{Action: handoff.Wait, Epoch: step.Epoch}, reason: "opening the stream failed a moment ago"}
+	}
 	return decision{step: step, reason: step.Reason}
 }
 
@@ -148,6 +156,8 @@ func lookAgainAfter(v *view, d decision, now time.Time) time.Duration {
 	switch {
 	case !v.involved:
 		return forgetAfter
+	case now.Before(v.openAfter):
+		return min(v.openAfter.Sub(now), retryAfter)
 	case d.effect != handOff || d.step.Action != handoff.Wait:
 		return retryAfter
 	case v.session.CutOff:

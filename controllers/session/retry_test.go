@@ -11,6 +11,7 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/engine"
+	"github.com/streamshift/streamshift/internal/handoff"
 )
 
 var errStore = errors.New("the object store refuses")
@@ -85,13 +86,22 @@ func TestAnOpeningThatFailsIsTriedAgain(t *testing.T) {
 	h.node.Engine = failing
 	h.change(func(s *v1alpha1.StreamStatus) { s.Epoch, s.State = 4, v1alpha1.StreamOpening })
 	h.see()
-	h.until("two attempts have failed", func() bool { return len(failing.attempts()) > 2 })
-	h.pass(tellFailureAfter)
+	for _, pause := range []time.Duration{firstOpenPause, 2 * firstOpenPause, 4 * firstOpenPause, 8 * firstOpenPause, longestOpenPause, longestOpenPause} {
+		before := len(failing.attempts()) + 1
+		h.until("one more attempt has failed", func() bool { return len(failing.attempts()) == before && h.phase() == handoff.SessionNone })
+		h.pass(pause - time.Millisecond)
+		h.until("it was looked at", func() bool { return true })
+		if got := len(failing.attempts()); got != before {
+			t.Errorf("%d attempts a moment before the pause of %s is over, want %d", got, pause, before)
+		}
+		h.pass(time.Millisecond)
+	}
 	h.until("the condition says so", func() bool {
 		ready, _ := condition.Get(h.register().Conditions, v1alpha1.ConditionReady)
 		return ready.Reason == v1alpha1.ReasonCannotOpen
 	})
 	failing.failOpens(0)
+	h.pass(longestOpenPause)
 	h.until("the stream is open", func() bool { return h.register().State == v1alpha1.StreamOpen && h.situation().Log != nil })
 	if tried := slices.Compact(failing.attempts()); len(tried) != 1 {
 		t.Errorf("attempts were made as sessions %v, want one", tried)
