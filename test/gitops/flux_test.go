@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func TestFluxAppliesWaitsComparesAndPrunes(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(manager.Wait(move, waitOptions())).To(Succeed())
 
-	all := append(set, move...)
+	all := slices.Concat(set, move)
 	for _, object := range all {
 		change, _, _, err := manager.Diff(ctx, object, ssa.DefaultDiffOptions())
 		g.Expect(err).NotTo(HaveOccurred())

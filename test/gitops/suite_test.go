@@ -94,12 +94,11 @@ metadata: {name: %s, namespace: %s}
 spec: {stream: %s, target: %s%s}`, name, namespace, stream, target, more)
 }
 
-// newStream applies a stream, waits until it is open, and returns it.
-func newStream(t *testing.T, name, node string) *v1alpha1.Stream {
+// newStream applies a stream and waits until it is open.
+func newStream(t *testing.T, name, node string) {
 	t.Helper()
 	apply(t, streamManifest(name, node))
-	mustKubectl(t, "wait", "--for=condition=Ready", "stream/"+name, "--timeout="+patience.String())
-	return getStream(t, name)
+	mustWait(t, "--for=condition=Ready", "stream/"+name)
 }
 
 func getStream(t *testing.T, name string) *v1alpha1.Stream {
