@@ -153,15 +153,15 @@ func (k *retaining) sample(now int64, tail Offset) {
 	if n := len(k.samples); n > 0 && k.samples[n-1].tail == tail {
 		return
 	}
-	kept := k.samples
-	if len(kept) >= retentionSamples { // every second one goes, but never the newest
-		var thinned []aged
-		for i := 1; i < len(kept); i += 2 {
-			thinned = append(thinned, kept[i])
-		}
-		kept = thinned
+	var kept []aged // a copy: what is known may be looked at meanwhile
+	every := 1
+	if len(k.samples) >= retentionSamples {
+		every = 2 // but never the newest
 	}
-	k.samples = append(kept[:len(kept):len(kept)], aged{at: now, tail: tail})
+	for i := every - 1; i < len(k.samples); i += every {
+		kept = append(kept, k.samples[i])
+	}
+	k.samples = append(kept, aged{at: now, tail: tail}) //nolint:gocritic // the copy becomes the samples
 }
 
 // sampled returns the newest tail that was there before a time, 0 where none is known, and forgets those before it.

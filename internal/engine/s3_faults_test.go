@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -117,7 +118,7 @@ func refuse(w http.ResponseWriter, status int, code string) {
 
 // pass has the server do it. The host stays as it was signed.
 func (p *troubled) pass(w http.ResponseWriter, r *http.Request, body []byte) {
-	again, err := http.NewRequest(r.Method, "http://"+p.backend+r.URL.RequestURI(), strings.NewReader(string(body))) //nolint:noctx // outlives the one who asked
+	again, err := http.NewRequest(r.Method, "http://"+p.backend+r.URL.RequestURI(), strings.NewReader(string(body))) // outlives the one who asked
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -127,9 +128,7 @@ func (p *troubled) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 		panic(http.ErrAbortHandler)
 	}
 	defer func() { _ = response.Body.Close() }()
-	for name, values := range response.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), response.Header)
 	w.WriteHeader(response.StatusCode)
 	_, _ = io.Copy(w, response.Body)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,7 +53,7 @@ func pour(c net.Conn, chunked bool) int64 {
 	piece := make([]byte, 1<<20)
 	frame := piece
 	if chunked {
-		frame = append([]byte("100000\r\n"), append(piece, '\r', '\n')...)
+		frame = slices.Concat([]byte("100000\r\n"), piece, []byte("\r\n"))
 	}
 	var sent int64
 	for sent < endless {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -39,7 +40,7 @@ type bulkResult struct {
 // rate is in bytes a second.
 type rate float64
 
-func rateOf(bytes int64, took time.Duration) rate { return rate(float64(bytes) / took.Seconds()) }
+func rateOf(size int64, took time.Duration) rate { return rate(float64(size) / took.Seconds()) }
 
 func (r rate) String() string { return fmt.Sprintf("%.0f MiB/s", float64(r)/(1<<20)) }
 
@@ -63,17 +64,17 @@ func (b bulkResult) judge() error {
 	return errors.Join(errs...)
 }
 
-func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
+func mib(size int64) string { return fmt.Sprintf("%d MiB", size>>20) }
 
 // bulk appends so many bytes that do not compress, and reads them back.
-func bulk(ctx context.Context, p place, bytes int64) (bulkResult, error) {
-	result := bulkResult{bytes: bytes}
+func bulk(ctx context.Context, p place, size int64) (bulkResult, error) {
+	result := bulkResult{bytes: size}
 	server, err := p.start(ctx, 1)
 	if err != nil {
 		return result, err
 	}
 	stream := streamclient.New(server.URL, streamclient.Options{}).Stream("scale", "bulk")
-	written, err := fill(ctx, stream, bytes, &result)
+	written, err := fill(ctx, stream, size, &result)
 	if err == nil {
 		result.appendPeak, err = peak(server)
 	}
@@ -112,12 +113,12 @@ func bulk(ctx context.Context, p place, bytes int64) (bulkResult, error) {
 		return result, err
 	}
 	result.read = rateOf(n, time.Since(began))
-	result.same = n == bytes && string(read.Sum(nil)) == string(written.Sum(nil))
+	result.same = n == size && bytes.Equal(read.Sum(nil), written.Sum(nil))
 	result.readPeak, err = peak(server)
 	return result, err
 }
 
-func fill(ctx context.Context, stream *streamclient.Stream, bytes int64, result *bulkResult) (hash.Hash, error) {
+func fill(ctx context.Context, stream *streamclient.Stream, size int64, result *bulkResult) (hash.Hash, error) {
 	if _, err := stream.Create(ctx, streamclient.CreateOptions{}); err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func fill(ctx context.Context, stream *streamclient.Stream, bytes int64, result 
 	written := sha256.New()
 	body := make([]byte, bulkBody)
 	var took time.Duration
-	for left := bytes; left > 0; left -= bulkBody {
+	for left := size; left > 0; left -= bulkBody {
 		_, _ = random.Read(body) // cannot fail
 		_, _ = written.Write(body)
 		began := time.Now()
@@ -134,7 +135,7 @@ func fill(ctx context.Context, stream *streamclient.Stream, bytes int64, result 
 		}
 		took += time.Since(began)
 	}
-	result.append = rateOf(bytes, took)
+	result.append = rateOf(size, took)
 	return written, nil
 }
 

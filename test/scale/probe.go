@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -96,12 +97,13 @@ func (w *watch) end() (observed, error) {
 }
 
 func (o observed) String() string {
-	text := fmt.Sprintf("others' appends p50 %.1f ms, p99 %.1f ms, %d failed of %d; memory peak",
+	var text strings.Builder
+	fmt.Fprintf(&text, "others' appends p50 %.1f ms, p99 %.1f ms, %d failed of %d; memory peak",
 		milliseconds(o.p50), milliseconds(o.p99), len(o.failed), len(o.failed)+o.appends)
 	for i, peak := range o.peaks {
-		text += fmt.Sprintf(" %s %s", o.names[i], mib(peak))
+		fmt.Fprintf(&text, " %s %s", o.names[i], mib(peak))
 	}
-	return text
+	return text.String()
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
