@@ -201,16 +201,23 @@ func (v *view) progress(head, inFlight int) string {
 // ended decides the outcome once no move is left, or none may start any more.
 func (v *view) ended(d decision) decision {
 	run := v.object.Status.Run
-	count := map[outcome]int{succeeded: int(run.Succeeded), skipped: int(run.Skipped), failed: int(run.Failed)}
+	good, left, bad := int(run.Succeeded), int(run.Skipped)+len(v.plan.Moves)-int(run.Settled)-len(d.settle), int(run.Failed)
 	for _, r := range d.settle {
-		count[r.outcome]++
+		switch r.outcome {
+		case succeeded:
+			good++
+		case skipped:
+			left++
+		case failed:
+			bad++
+		case toStart, waits, underWay: // they are not settled
+		}
 	}
-	left := len(v.plan.Moves) - int(run.Settled) - len(d.settle)
 	d.action, d.phase, d.reason = end, v1alpha1.RebalanceSucceeded, v1alpha1.ReasonSucceeded
-	d.message = fmt.Sprintf("%d of %d moves succeeded, %d were skipped", count[succeeded], len(v.plan.Moves), count[skipped]+left)
-	if count[failed] > 0 {
+	d.message = fmt.Sprintf("%d of %d moves succeeded, %d were skipped", good, len(v.plan.Moves), left)
+	if bad > 0 {
 		d.phase, d.reason = v1alpha1.RebalanceFailed, v1alpha1.ReasonMovesFailed
-		d.message += fmt.Sprintf(", %d failed", count[failed])
+		d.message += fmt.Sprintf(", %d failed", bad)
 	}
 	return d
 }

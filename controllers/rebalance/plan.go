@@ -3,6 +3,7 @@ package rebalance
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -178,9 +179,7 @@ func estimate(streams []v1alpha1.Stream, reports map[string]*load.Report) map[st
 	rates := make(map[string]load.Rate, len(streams))
 	for node, ids := range owned {
 		if report := reports[node]; report != nil {
-			for id, rate := range load.Estimate(report, ids) {
-				rates[id] = rate
-			}
+			maps.Copy(rates, load.Estimate(report, ids))
 		}
 	}
 	return rates

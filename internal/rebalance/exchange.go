@@ -1,6 +1,7 @@
 package rebalance
 
 import (
+	"slices"
 	"sort"
 )
 
@@ -21,8 +22,7 @@ type exchange struct {
 // whether the limits kept it from one.
 func (p *planner) bestExchange(order []*site) (best *exchange, limited bool) {
 	for _, from := range order[:min(len(order), exchangeSources)] {
-		for i := len(order) - 1; i >= 0; i-- {
-			to := order[i]
+		for _, to := range slices.Backward(order) {
 			if !p.pair(from, to) || from.Role != GivesAndTakes {
 				continue
 			}
