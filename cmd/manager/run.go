@@ -27,6 +27,7 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/drain"
+	"github.com/streamshift/streamshift/controllers/fleet"
 	"github.com/streamshift/streamshift/controllers/guard"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
@@ -81,6 +82,9 @@ func run(ctx context.Context, o *options) error {
 	}
 	if err := addControllers(ctx, mgr, o); err != nil {
 		return err
+	}
+	if err := metrics.Registry.Register(fleet.New(mgr.GetClient(), mgr.GetLogger())); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
 	}
 	if err := addChecks(mgr, serving); err != nil {
 		return err

@@ -29,6 +29,7 @@ import (
 	"github.com/streamshift/streamshift/internal/engine/store"
 	_ "github.com/streamshift/streamshift/internal/engine/store/cloud" // s3://, gs://, azblob://
 	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/internal/storemeter"
 )
 
 // run wires the agent and runs it until the context ends.
@@ -57,7 +58,8 @@ func run(ctx context.Context, o *options) error {
 	}
 	log := ctrl.Log.WithName("node").WithValues("node", o.node)
 	routeLibraryLogs(log.WithName("library"))
-	storage := &session.StoreEngine{Store: objects, Config: engine.Config{Clock: time.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)}}
+	metered := storemeter.New(objects, metrics.Registry, time.Now)
+	storage := &session.StoreEngine{Store: metered, Config: engine.Config{Clock: time.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)}}
 	sessions := &session.Reconciler{
 		Node: o.node, Live: direct, Client: direct, Engine: &session.MeteredEngine{Engine: storage, Now: time.Now}, NewID: uuid.NewString, Now: time.Now, Log: log,
 	}

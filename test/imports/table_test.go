@@ -66,6 +66,7 @@ var table = []rule{
 	{packages: streams, may: []string{engine, logr, "golang.org/x/sync/..."}},
 	{packages: routing + "/streamname", purity: pure, may: nil},
 	{packages: routing + "/...", may: []string{routing + "/...", engine + "/...", streams, logr, prometheus}},
+	{packages: module + "internal/storemeter", may: []string{engine + "/store", prometheus}},
 	{packages: module + "internal/gateway/...", may: []string{routing, streams, logr, prometheus}},
 	{packages: module + "streamclient/...", may: []string{module + "streamclient/..."}},
 
