@@ -10,10 +10,10 @@ mkdir "$work/checkout" "$work/before"
 git ls-files --cached --others --exclude-standard -z | while IFS= read -r -d '' file; do
   if [ -e "$file" ]; then printf '%s\0' "$file"; fi
 done | tar --null --files-from=- -cf - | tar -xf - -C "$work/checkout"
-cp -R "$work/checkout/api" "$work/checkout/config" "$work/before"
+cp -R "$work/checkout/api" "$work/checkout/config" "$work/checkout/charts" "$work/before"
 
 make --no-print-directory -C "$work/checkout" generate manifests >/dev/null
-for folder in api config; do
+for folder in api config charts; do
   diff -ru "$work/before/$folder" "$work/checkout/$folder" || {
     echo "Generated files are stale: run 'make generate manifests' and commit the result" >&2
     exit 1
