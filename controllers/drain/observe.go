@@ -16,7 +16,8 @@ import (
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
-// view is everything that a pass decides from.
+// view is everything that a pass decides from. Streams, transfers and Kubernetes nodes are the cache's own: they are not copied,
+// since there may be thousands, and must not be changed.
 type view struct {
 	now   time.Time
 	nodes []*nodeView
@@ -87,7 +88,7 @@ func (r *Reconciler) observe(ctx context.Context) (*view, error) {
 
 func (r *Reconciler) transfersThat(ctx context.Context, state string) ([]v1alpha1.StreamTransfer, error) {
 	list := &v1alpha1.StreamTransferList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{stateIndex: state}); err != nil {
+	if err := r.Client.List(ctx, list, client.MatchingFields{stateIndex: state}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing transfers that %s: %w", state, err)
 	}
 	return list.Items, nil
@@ -99,7 +100,7 @@ func (r *Reconciler) readNodes(ctx context.Context) ([]v1alpha1.StreamNode, map[
 		return nil, nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	kubernetesNodes := &corev1.NodeList{}
-	if err := r.Client.List(ctx, kubernetesNodes); err != nil {
+	if err := r.Client.List(ctx, kubernetesNodes, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, nil, fmt.Errorf("listing Kubernetes nodes: %w", err)
 	}
 	signals := map[string]placement.NodeSignals{}
@@ -169,7 +170,7 @@ func (r *Reconciler) look(node *v1alpha1.StreamNode, signals placement.NodeSigna
 
 func (r *Reconciler) ownedBy(ctx context.Context, node string) ([]v1alpha1.Stream, error) {
 	list := &v1alpha1.StreamList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{ownerIndex: node}); err != nil {
+	if err := r.Client.List(ctx, list, client.MatchingFields{ownerIndex: node}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the streams of node %s: %w", node, err)
 	}
 	owned := list.Items[:0]

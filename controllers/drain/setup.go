@@ -25,8 +25,8 @@ const (
 	stateIndex = "stateOfDrain"
 	areOpen    = "are open"
 	haveFailed = "have failed"
-	// gather is how long events are gathered before a pass: a pass looks at everything once.
-	gather = 10 * time.Millisecond
+	// gather is how long events are gathered before a pass: a pass looks at everything once. It is a fraction of what a transfer takes.
+	gather = 25 * time.Millisecond
 )
 
 // everything is the one request: a pass looks at all nodes.

@@ -139,8 +139,9 @@ func (m *Maker) makeRoom(ctx context.Context, wanted *v1alpha1.StreamTransfer) e
 	return nil
 }
 
-// Cancel withdraws a transfer that has not started.
+// Cancel withdraws a transfer that has not started. The one given is not changed: it may be a cache's own.
 func (m *Maker) Cancel(ctx context.Context, transfer *v1alpha1.StreamTransfer) error {
+	transfer = transfer.DeepCopy()
 	err := m.Client.Patch(ctx, transfer, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"cancel":true}}`)))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cancelling transfer %s: %w", transfer.Name, err)
