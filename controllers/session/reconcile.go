@@ -141,11 +141,19 @@ func decide(me string, v *view, now time.Time) decision {
 		return decision{effect: expire, reason: "the stream's time to live is over"}
 	}
 	step := handoff.Decide(me, &v.stream.Status, v.session)
-	if ready, _ := condition.Get(v.stream.Status.Conditions, v1alpha1.ConditionReady); step.Action == handoff.Open &&
-		v.cannotOpen != nil && ready.Reason != v1alpha1.ReasonCannotOpen {
-		return decision{effect: tellCannotOpen, reason: "opening the stream fails"}
+	if step.Action == handoff.Open {
+		return decideOpen(v, step, now)
 	}
-	if step.Action == handoff.Open && now.Before(v.openAfter) {
+	return decision{step: step, reason: step.Reason}
+}
+
+// decideOpen has attempts that fail told once an epoch, and made ever more rarely.
+func decideOpen(v *view, step handoff.Decision, now time.Time) decision {
+	ready, _ := condition.Get(v.stream.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case v.cannotOpen != nil && ready.Reason != v1alpha1.ReasonCannotOpen:
+		return decision{effect: tellCannotOpen, reason: "opening the stream fails"}
+	case now.Before(v.openAfter):
 		return decision{step: handoff.Decision{Action: handoff.Wait, Epoch: step.Epoch}, reason: "opening the stream failed a moment ago"}
 	}
 	return decision{step: step, reason: step.Reason}

@@ -101,7 +101,7 @@ func (s *storm) goWrong(ctx context.Context, random *rand.Rand, faults []fault) 
 			return fmt.Errorf("having %s: %w", f.name, err)
 		}
 		s.tally.add("faults", f.name, 1)
-		fmt.Printf("%s %s for %s\n", began.Format("15:04:05.000"), f.name, time.Since(began).Round(time.Millisecond))
+		fmt.Fprintf(s.out, "%s %s for %s\n", began.Format("15:04:05.000"), f.name, time.Since(began).Round(time.Millisecond))
 	}
 	return nil
 }

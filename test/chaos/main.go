@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -16,11 +17,13 @@ import (
 
 func main() {
 	o := options{}
-	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "what chooses faults, victims and lengths")
+	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), //nolint:gosec // any number
+		"what chooses faults, victims and lengths")
 	flag.DurationVar(&o.duration, "duration", 2*time.Minute, "for how long")
 	flag.IntVar(&o.streams, "streams", 6, "how many streams")
 	flag.DurationVar(&o.pause, "pause", 20*time.Millisecond, "how long a writer rests between two records")
 	flag.Parse()
+	o.out = os.Stdout
 	if err := run(context.Background(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(1)
@@ -32,6 +35,8 @@ type options struct {
 	duration time.Duration
 	streams  int
 	pause    time.Duration
+	// out is told what is done and found.
+	out io.Writer
 }
 
 var errViolated = errors.New("a promise was broken")
@@ -40,7 +45,7 @@ func run(ctx context.Context, o options) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log.SetLogger(logr.Discard()) // of the clients; what they meet comes back as errors
-	fmt.Printf("chaos: seed %d, %s, %d streams\n", o.seed, o.duration, o.streams)
+	fmt.Fprintf(o.out, "chaos: seed %d, %s, %d streams\n", o.seed, o.duration, o.streams)
 	s, err := begin(ctx, o)
 	if err != nil {
 		return err
@@ -50,12 +55,12 @@ func run(ctx context.Context, o options) error {
 	}
 	wrong := s.end(ctx)
 	for _, line := range wrong {
-		fmt.Println("VIOLATION:", line)
+		fmt.Fprintln(o.out, "VIOLATION:", line)
 	}
-	fmt.Print(s.tally.String())
-	fmt.Printf("chaos: seed %d, %s: %d violations\n", o.seed, o.duration, len(wrong))
+	fmt.Fprint(o.out, s.tally.String())
+	fmt.Fprintf(o.out, "chaos: seed %d, %s: %d violations\n", o.seed, o.duration, len(wrong))
 	if len(wrong) > 0 {
-		fmt.Println("chaos: the logs of every process are in", s.bed.Cluster.Folder(), "until this program ends; a copy is in", s.keepLogs())
+		fmt.Fprintln(o.out, "chaos: the logs of every process are in", s.bed.Cluster.Folder(), "until this program ends; a copy is in", s.keepLogs())
 		return errors.Join(errViolated, s.bed.Stop())
 	}
 	return s.bed.Stop()

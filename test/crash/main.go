@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -18,30 +19,31 @@ import (
 )
 
 func main() {
-	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "what chooses nodes and passes")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), //nolint:gosec // any number
+		"what chooses nodes and passes")
 	only := flag.String("only", "", "only cases whose name contains this")
 	list := flag.Bool("list", false, "print the points, and end")
 	flag.Parse()
 	if *list {
 		for _, point := range crashpoint.All() {
-			fmt.Println(point)
+			fmt.Fprintln(os.Stdout, point)
 		}
-		fmt.Printf("%d points\n", len(crashpoint.All()))
+		fmt.Fprintf(os.Stdout, "%d points\n", len(crashpoint.All()))
 		return
 	}
-	if err := run(context.Background(), *seed, *only); err != nil {
+	if err := run(context.Background(), os.Stdout, *seed, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, seed uint64, only string) error {
+func run(ctx context.Context, out io.Writer, seed uint64, only string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	log.SetLogger(logr.Discard()) // of the clients; what they meet comes back as errors
-	chance := rand.New(rand.NewPCG(seed, 0))
+	log.SetLogger(logr.Discard())            // of the clients; what they meet comes back as errors
+	chance := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable on purpose
 	all := cases(chance.IntN)
-	fmt.Printf("seed %d: %d points, %d cases\n", seed, len(crashpoint.All()), len(all))
+	fmt.Fprintf(out, "seed %d: %d points, %d cases\n", seed, len(crashpoint.All()), len(all))
 	r, err := newRunner(ctx, os.Stderr)
 	if err != nil {
 		return err
@@ -60,13 +62,13 @@ func run(ctx context.Context, seed uint64, only string) error {
 		switch {
 		case err != nil:
 			failed++
-			fmt.Printf("FAILED %s: %v\n", c, err)
+			fmt.Fprintf(out, "FAILED %s: %v\n", c, err)
 		default:
 			passed++
-			fmt.Printf("passed %s: %s, in %s\n", c, outcome, time.Since(began).Round(time.Millisecond))
+			fmt.Fprintf(out, "passed %s: %s, in %s\n", c, outcome, time.Since(began).Round(time.Millisecond))
 		}
 	}
-	fmt.Printf("seed %d: %d cases passed, %d failed\n", seed, passed, failed)
+	fmt.Fprintf(out, "seed %d: %d cases passed, %d failed\n", seed, passed, failed)
 	if failed > 0 {
 		return fmt.Errorf("%d cases failed", failed)
 	}

@@ -1,9 +1,9 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -67,7 +67,7 @@ func judgeAppends(appends []Append, places map[Record]int, say sayer) {
 func judgeOrder(stored []Record, say sayer) {
 	last := map[string]int{}
 	for place, record := range stored {
-		if number, any := last[record.Writer]; any && record.Number < number {
+		if number, known := last[record.Writer]; known && record.Number < number {
 			say("reorder: %s is stored at %d, behind number %d", record, place, number)
 		}
 		last[record.Writer] = max(last[record.Writer], record.Number)
@@ -77,7 +77,7 @@ func judgeOrder(stored []Record, say sayer) {
 // judgeTimes: what was acknowledged before another append was sent is stored before it.
 func judgeTimes(appends []Append, places map[Record]int, say sayer) {
 	stored := slices.DeleteFunc(slices.Clone(appends), func(a Append) bool { _, found := places[a.Record]; return !found })
-	sort.Slice(stored, func(i, j int) bool { return places[stored[i].Record] < places[stored[j].Record] })
+	slices.SortFunc(stored, func(a, b Append) int { return cmp.Compare(places[a.Record], places[b.Record]) })
 	var latest Append // of those before, the one sent last
 	for i, a := range stored {
 		if i > 0 && a.Outcome == Acknowledged && a.Returned < latest.Called {
