@@ -99,7 +99,7 @@ func (s *storm) disturb(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.duration)
 	defer cancel()
 	var all sync.WaitGroup
-	errs := make(chan error, 8) //nolint:mnd // more than there are
+	errs := make(chan error, 8) // more than there are
 	for i, disturb := range []func(context.Context, *rand.Rand) error{
 		s.processFaults, s.waysFaults, s.transfers, s.transfers, s.drains,
 	} {
