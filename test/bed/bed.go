@@ -131,10 +131,10 @@ func (b *Bed) startNode(ctx context.Context, name string, options Options) error
 
 // makeWays starts the node's proxies, and returns the arguments that lead through them.
 func (b *Bed) makeWays(ctx context.Context, name string, n *Node) (args []string, err error) {
-	if n.ToNode, err = NewProxy(); err != nil {
+	if n.ToNode, err = NewProxy(); err != nil { //nolint:contextcheck // it outlives the start
 		return nil, err
 	}
-	if n.ToAPIServer, err = NewProxy(); err != nil {
+	if n.ToAPIServer, err = NewProxy(); err != nil { //nolint:contextcheck // it outlives the start
 		return nil, err
 	}
 	n.ToAPIServer.Lead(b.Cluster.RESTConfig().Host)

@@ -17,7 +17,7 @@ import (
 
 func main() {
 	o := options{}
-	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), //nolint:gosec // any number
+	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()),
 		"what chooses faults, victims and lengths")
 	flag.DurationVar(&o.duration, "duration", 2*time.Minute, "for how long")
 	flag.IntVar(&o.streams, "streams", 6, "how many streams")

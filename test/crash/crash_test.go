@@ -73,7 +73,7 @@ func testOutage(t *testing.T, r *runner) {
 		do   func() error
 	}{
 		{"having the source's store be slow, so that its close takes a while", func() error { return s.from.SetFaults(bed.Faults{Slow: 3000}) }},
-		{"making a transfer", func() error { _, err := s.transfer(ctx, false); return err }},
+		{"making a transfer", func() error { _, err := s.transfer(ctx); return err }},
 		{"waiting until it is accepted", func() error { return s.await(ctx, "the transfer to be accepted", s.pending) }},
 		{"pausing the API server", r.bed.Cluster.APIServer().Pause},
 		{"having the store be well", func() error { return s.from.SetFaults(bed.Faults{}) }},
@@ -124,7 +124,7 @@ func testRestore(t *testing.T, r *runner) {
 		t.Fatal(err)
 	}
 	before := s.stream.Status
-	if _, err := s.transfer(ctx, false); err != nil {
+	if _, err := s.transfer(ctx); err != nil {
 		t.Fatal(err)
 	}
 	settled := func() {

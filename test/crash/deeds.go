@@ -18,7 +18,7 @@ import (
 func (t *trial) do(ctx context.Context) error {
 	switch t.deed {
 	case transferring:
-		_, err := t.transfer(ctx, false)
+		_, err := t.transfer(ctx)
 		return err
 	case placing:
 		return t.another(ctx, nil)
@@ -35,7 +35,7 @@ func (t *trial) do(ctx context.Context) error {
 		if err := t.to.SetFaults(bed.Faults{Fail: 1}); err != nil {
 			return err //nolint:wrapcheck // says what it was doing
 		}
-		_, err := t.transfer(ctx, false)
+		_, err := t.transfer(ctx)
 		return err
 	case naming:
 		return t.patch(ctx, t.stream, fmt.Sprintf(`{"spec":{"nodeName":%q}}`, t.to.Name()))
@@ -45,10 +45,10 @@ func (t *trial) do(ctx context.Context) error {
 	panic(fmt.Sprintf("unknown deed %d", int(t.deed)))
 }
 
-func (t *trial) transfer(ctx context.Context, force bool) (*v1alpha1.StreamTransfer, error) {
+func (t *trial) transfer(ctx context.Context) (*v1alpha1.StreamTransfer, error) {
 	transfer := &v1alpha1.StreamTransfer{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: t.stream.Name},
-		Spec:       v1alpha1.StreamTransferSpec{Stream: t.stream.Name, Target: t.to.Name(), Force: force},
+		Spec:       v1alpha1.StreamTransferSpec{Stream: t.stream.Name, Target: t.to.Name()},
 	}
 	if err := t.bed.Cluster.Client().Create(ctx, transfer); err != nil {
 		return nil, fmt.Errorf("making a transfer: %w", err)
@@ -73,7 +73,7 @@ func (t *trial) cancelPaused(ctx context.Context) error {
 	if err := t.from.Pause(); err != nil {
 		return fmt.Errorf("pausing the source: %w", err)
 	}
-	transfer, err := t.transfer(ctx, false)
+	transfer, err := t.transfer(ctx)
 	if err != nil {
 		return err
 	}

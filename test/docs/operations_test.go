@@ -38,7 +38,7 @@ func TestEveryStateInWhichATransferWaitsHasAPage(t *testing.T) {
 		t.Fatalf("only %v were found: does the code say it otherwise now?", waits)
 	}
 	for reason := range waits {
-		page, err := os.ReadFile(filepath.Join("../../docs/operations", reason+".md"))
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations", reason+".md"))
 		switch {
 		case err != nil:
 			t.Errorf("reason %s: %v", reason, err)

@@ -14,7 +14,7 @@ import (
 // rewritten. The rules are the server's; the steps are patches that test nothing.
 func TestTheEvidenceOfAnOpeningStays(t *testing.T) {
 	transfers = contradicting
-	a := must(newArbiter(crdPath))
+	a := must(newArbiter())
 	at := &v1alpha1.OpenedLog{Segment: 7, Offset: 24}
 	opening := register{node: 1, epoch: 2, state: 1}.stream()
 	open := opening.DeepCopy()

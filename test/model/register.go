@@ -131,8 +131,11 @@ type operation struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
+// crdPath is the kind that is installed, from here.
+const crdPath = "../../config/crd/bases/streamshift.io_streams.yaml"
+
 // newArbiter reads the rules from the CRD that is installed.
-func newArbiter(crdPath string) (*arbiter, error) {
+func newArbiter() (*arbiter, error) {
 	content, err := os.ReadFile(crdPath)
 	if err != nil {
 		return nil, fmt.Errorf("reading the CRD: %w", err)

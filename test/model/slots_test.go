@@ -136,8 +136,8 @@ func (c *crowd) manage(p *pair, i int) {
 func (c *crowd) accept(p *pair, i int) {
 	next := *p
 	next.reserved[i], next.acceptOn[i] = false, register{}
-	r, taken := c.arbiter.propose(proposal{server: p.registers[i], seen: p.acceptOn[i], step: "Accept", transfer: int8(i)}, //nolint:gosec // small
-		step(p.acceptOn[i], "Accept", int8(i), 0)) //nolint:gosec // small
+	r, taken := c.arbiter.propose(proposal{server: p.registers[i], seen: p.acceptOn[i], step: "Accept", transfer: int8(i)},
+		step(p.acceptOn[i], "Accept", int8(i), 0))
 	what := "manager accepts " + transfers[i].name
 	if !taken {
 		next.views[i] = p.registers[i]
@@ -161,7 +161,7 @@ func (c *crowd) decide(p *pair, i int, r register) handoff.TransferDecision {
 	if c.uncounted {
 		used = 0
 	}
-	transfer := transferObject(int8(i), object{present, p.cancels[i], p.outcomes[i]}) //nolint:gosec // small
+	transfer := transferObject(int8(i), object{present, p.cancels[i], p.outcomes[i]})
 	node := nodeObject(true)
 	node.Spec.Slots = 1
 	return handoff.DecideTransfer(handoff.TransferView{
@@ -218,7 +218,7 @@ func TestOneSlotFewerThanWanted(t *testing.T) {
 		"nothing goes wrong": {0, 0}, "two cancellations": {0, 2}, "two lost answers": {2, 0}, "one of each": {1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := walkCrowd(&crowd{arbiter: must(newArbiter(crdPath))}, bounds.losses, bounds.cancels)
+			found := walkCrowd(&crowd{arbiter: must(newArbiter())}, bounds.losses, bounds.cancels)
 			t.Log(found)
 			if found.problem != "" {
 				t.Error(found.problem)
@@ -228,7 +228,7 @@ func TestOneSlotFewerThanWanted(t *testing.T) {
 }
 
 func TestASlotThatIsNotCountedIsFound(t *testing.T) {
-	found := walkCrowd(&crowd{arbiter: must(newArbiter(crdPath)), uncounted: true}, 0, 0)
+	found := walkCrowd(&crowd{arbiter: must(newArbiter()), uncounted: true}, 0, 0)
 	t.Log(found)
 	if !strings.Contains(found.problem, "more streams than slots") {
 		t.Errorf("found %q, want a node with more streams than slots", found.problem)

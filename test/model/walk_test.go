@@ -9,8 +9,6 @@ import (
 	"github.com/streamshift/streamshift/internal/handoff"
 )
 
-const crdPath = "../../config/crd/bases/streamshift.io_streams.yaml"
-
 func TestThePromisesHoldInEveryState(t *testing.T) {
 	for name, b := range map[string]bounds{
 		"opposing, nothing goes wrong":             {transfers: opposing},
@@ -28,7 +26,7 @@ func TestThePromisesHoldInEveryState(t *testing.T) {
 		"a target dies before it has opened":       {transfers: contradicting, crashes: 1, onlyTarget: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := must(newArbiter(crdPath))
+			a := must(newArbiter())
 			began := time.Now()
 			found := walk(a, mutant{}, b)
 			t.Logf("%s, in %s", found, time.Since(began).Round(time.Millisecond))
@@ -41,7 +39,7 @@ func TestThePromisesHoldInEveryState(t *testing.T) {
 
 // TestTheServersRulesAloneKeepThePromises: steps that test nothing do no harm, since the CRD's rules refuse.
 func TestTheServersRulesAloneKeepThePromises(t *testing.T) {
-	found := walk(must(newArbiter(crdPath)), mutant{patch: without("/")}, bounds{transfers: contradicting, cancels: 1})
+	found := walk(must(newArbiter()), mutant{patch: without("/")}, bounds{transfers: contradicting, cancels: 1})
 	t.Log(found)
 	if found.problem != "" && !strings.Contains(found.problem, "recorded as not") {
 		t.Error(found.problem)
@@ -85,7 +83,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		}}, bounds{transfers: opposing, cancels: 1}},
 	} {
 		t.Run(c.mutant.name, func(t *testing.T) {
-			found := walk(must(newArbiter(crdPath)), c.mutant, c.bounds)
+			found := walk(must(newArbiter()), c.mutant, c.bounds)
 			t.Log(found)
 			if found.problem == "" {
 				t.Error("no promise is broken: the walk would not notice")

@@ -101,7 +101,8 @@ type bounds struct {
 func start(b bounds) world {
 	w := world{
 		register: register{node: 1, epoch: 1, state: 1},
-		crashes:  b.crashes, cancels: b.cancels, deletes: b.deletes, lapses: b.lapses, losses: b.losses, cutoffs: b.cutoffs, lates: b.lates, onlyTarget: b.onlyTarget,
+		crashes:  b.crashes, cancels: b.cancels, deletes: b.deletes, lapses: b.lapses, losses: b.losses,
+		cutoffs: b.cutoffs, lates: b.lates, onlyTarget: b.onlyTarget,
 	}
 	w.manager.view = w.register
 	for i := 1; i <= nodeCount; i++ {
