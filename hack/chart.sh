@@ -99,3 +99,7 @@ YAML
     -e 's|^spec:|  {{- with .Values.gateway.service.annotations }}\n  annotations: {{- toYaml . \| nindent 4 }}\n  {{- end }}\n&|'
   documents config/gateway/address.yaml | sed -E 's#^(  gateway: ).*#\1{{ .Values.gateway.url | default (printf "http://streamshift-gateway.%s.svc" .Release.Namespace) }}#'
 } >"$templates/gateway.yaml"
+
+# What has templates of its own, for Prometheus and Grafana, goes along as it is.
+mkdir -p charts/streamshift/files
+cp config/prometheus/{pod_monitor,alerts}.yaml config/grafana/streamshift.json charts/streamshift/files/

@@ -18,3 +18,6 @@ go test -timeout 15m ./test/e2e
 
 # How images are assembled, in a module of its own.
 (cd hack/images && go test -timeout 5m .)
+
+# When alerts are raised, by Prometheus' own engine, in a module of its own.
+(cd test/alerts && go test -timeout 5m .)

@@ -147,6 +147,15 @@ var _ = Describe("The Helm chart", Ordered, func() {
 		}
 	})
 
+	It("brings alerts and the dashboard where they are asked for", func(ctx SpecContext) {
+		objects := render(ctx, system, "--set", "store.url="+storeURL+",alerts=true,dashboard=true")
+		Expect(objects).To(HaveKey("PodMonitor " + system + "/streamshift"))
+		Expect(objects).To(HaveKey("PrometheusRule " + system + "/streamshift"))
+		dashboard, _, err := unstructured.NestedString(objects["ConfigMap "+system+"/streamshift-dashboard"].Object, "data", "streamshift.json")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(json.Valid([]byte(dashboard))).To(BeTrue())
+	})
+
 	DescribeTable("refuses what cannot work", func(ctx SpecContext, values, complaint string) {
 		_, err := helm(ctx, "template", "streamshift", chart, "--set", values)
 		Expect(err).To(MatchError(ContainSubstring(complaint)))
