@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -272,5 +273,27 @@ var _ = Describe("The other components", func() {
 			}
 		}
 		Expect(seen(ctx)).To(Equal(before))
+	})
+
+	It("are the only ones that write a register, whatever role somebody has", func(ctx SpecContext) {
+		mallory := as(ctx, "mallory", "")
+		everything := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "mallory"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: system, Name: "mallory"}},
+		}
+		Expect(api.Create(ctx, everything)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(api.Delete(ctx, everything)).To(Succeed()) })
+		Eventually(ctx, func() error { return mallory.Get(ctx, client.ObjectKey{Name: "node-a"}, &v1alpha1.StreamNode{}) }).Should(Succeed())
+		for name, try := range map[string]attempt{
+			"places a stream":     stepsOn("unplaced", placeOn("node-a")),
+			"accepts a transfer":  stepsOn("own", acceptTo("node-b", true)),
+			"withdraws one":       stepsOn("leaving", withdraw),
+			"takes a stream over": stepsOn("leaving", takeOver),
+			"closes a stream":     stepsOn("own", closed),
+		} {
+			err := try(ctx, mallory)
+			Expect(err).To(MatchError(ContainSubstring("only Streamshift's manager and agents write the register")), name)
+		}
 	})
 })
