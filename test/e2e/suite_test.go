@@ -58,6 +58,9 @@ var _ = AfterSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	var refused []localcluster.Write
 	for _, write := range writes {
+		if write.Verb == "create" && write.Resource == "streamtransfers" {
+			continue // the webhook answers so, too, where a transfer cannot be accepted; without the right to make one no drain ends
+		}
 		if write.Code == http.StatusForbidden && strings.HasPrefix(write.User, "system:serviceaccount:"+localcluster.SystemNamespace+":") {
 			refused = append(refused, write)
 		}
