@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 hack/controlplane/build.sh >/dev/null
+hack/helm/build.sh >/dev/null
 make --no-print-directory build
 
 # Two packages at a time: each of the suites that start a control plane keeps a small machine busy by itself.
