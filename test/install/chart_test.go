@@ -33,7 +33,7 @@ var (
 // helm runs Helm and returns what it printed.
 func helm(ctx context.Context, args ...string) (string, error) {
 	var output, complaint bytes.Buffer
-	command := exec.CommandContext(ctx, helmPath, args...) //nolint:gosec // built here
+	command := exec.CommandContext(ctx, helmPath, args...)
 	command.Stdout, command.Stderr = &output, &complaint
 	if err := command.Run(); err != nil {
 		return output.String(), fmt.Errorf("running helm %s: %w: %s", strings.Join(args, " "), err, complaint.String())
