@@ -33,10 +33,10 @@ func New(reader client.Reader, log logr.Logger) *Collector {
 	node := []string{"node"}
 	return &Collector{
 		Client: reader, Log: log,
-		ready:    prometheus.NewDesc("streamshift_fleet_node_ready", "Whether a node is ready: 1 where it is.", node, nil),
-		slots:    prometheus.NewDesc("streamshift_fleet_node_slots", "Streams that a node may hold.", node, nil),
-		owned:    prometheus.NewDesc("streamshift_fleet_node_streams", "Streams that a node owns.", node, nil),
-		inbound:  prometheus.NewDesc("streamshift_fleet_node_inbound_transfers", "Pending transfers to a node.", node, nil),
+		ready:   prometheus.NewDesc("streamshift_fleet_node_ready", "Whether a node is ready: 1 where it is.", node, nil),
+		slots:   prometheus.NewDesc("streamshift_fleet_node_slots", "Streams that a node may hold.", node, nil),
+		owned:   prometheus.NewDesc("streamshift_fleet_node_streams", "Streams that a node owns.", node, nil),
+		inbound: prometheus.NewDesc("streamshift_fleet_node_inbound_transfers", "Pending transfers to a node.", node, nil),
 		notReady: prometheus.NewDesc("streamshift_fleet_not_ready_streams",
 			"Streams that no node serves, by the reason of their condition Ready.", []string{"reason"}, nil),
 	}
