@@ -95,7 +95,7 @@ YAML
 {
   header
   documents config/gateway/{deployment,disruption_budget}.yaml | component gateway
-  documents config/gateway/service.yaml | sed -e 's|^  ports:|  type: {{ .Values.gateway.service.type }}\n&|' \
+  documents config/gateway/service.yaml | sed -e 's|type: ClusterIP|type: {{ .Values.gateway.service.type }}|' \
     -e 's|^spec:|  {{- with .Values.gateway.service.annotations }}\n  annotations: {{- toYaml . \| nindent 4 }}\n  {{- end }}\n&|'
   documents config/gateway/address.yaml | sed -E 's#^(  gateway: ).*#\1{{ .Values.gateway.url | default (printf "http://streamshift-gateway.%s.svc" .Release.Namespace) }}#'
 } >"$templates/gateway.yaml"
