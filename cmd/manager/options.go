@@ -70,7 +70,7 @@ func newCommand() *cobra.Command {
 		"for how long a node may try to open a stream before the stream goes to another one; 0 for ever")
 	flags.StringVar(&o.drainMode, "drain-mode", string(guard.Strict),
 		"how kubectl drain is made to wait for streams, by a guard pod on each node that holds some: "+
-		"Strict refuses to evict it until they have left, Graceful lets it end when they have left or --drain-grace is over, Off has no guards")
+			"Strict refuses to evict it until they have left, Graceful lets it end when they have left or --drain-grace is over, Off has no guards")
 	flags.StringVar(&o.guardImage, "guard-image", "", "the image of the guards: the manager's own (required unless --drain-mode=Off)")
 	flags.DurationVar(&o.drainGrace, "drain-grace", 10*time.Minute, "for how long a guard waits in mode Graceful; Cluster Autoscaler grants at most 10 minutes")
 	flags.Float32Var(&o.queriesPerSecond, "kube-api-qps", 500, "requests a second to the API server at most")

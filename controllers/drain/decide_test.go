@@ -24,8 +24,8 @@ func stream(name, owner string) v1alpha1.Stream {
 	return v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Status: v1alpha1.StreamStatus{Node: owner, Epoch: 3}}
 }
 
-func drainTransfer(name, source string, accepted bool) v1alpha1.StreamTransfer {
-	transfer := v1alpha1.StreamTransfer{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name + "-drain-3", Labels: map[string]string{v1alpha1.LabelSourceNode: source}}, Spec: v1alpha1.StreamTransferSpec{Stream: name, Target: "b"}}
+func drainTransfer(source string, accepted bool) v1alpha1.StreamTransfer {
+	transfer := v1alpha1.StreamTransfer{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s1-drain-3", Labels: map[string]string{v1alpha1.LabelSourceNode: source}}, Spec: v1alpha1.StreamTransferSpec{Stream: "s1", Target: "b"}}
 	if accepted {
 		transfer.Status.AcceptedAt = &metav1.MicroTime{}
 	}
@@ -50,12 +50,12 @@ func TestDecide(t *testing.T) {
 			view:      view{nodes: []*nodeView{node("a", "NodeCordoned", stream("s1", "a")), node("b", "")}},
 			wantMoves: []string{"s1 a>b Drain"}},
 		"a stream whose transfer is under way is left alone": {
-			view: view{nodes: []*nodeView{node("a", "NodeCordoned", stream("s1", "a")), node("b", "")}, transfers: []v1alpha1.StreamTransfer{drainTransfer("s1", "a", false)}}},
+			view: view{nodes: []*nodeView{node("a", "NodeCordoned", stream("s1", "a")), node("b", "")}, transfers: []v1alpha1.StreamTransfer{drainTransfer("a", false)}}},
 		"uncordon cancels what has not started": {
-			view:       view{nodes: []*nodeView{node("a", ""), node("b", "")}, transfers: []v1alpha1.StreamTransfer{drainTransfer("s1", "a", false)}},
+			view:       view{nodes: []*nodeView{node("a", ""), node("b", "")}, transfers: []v1alpha1.StreamTransfer{drainTransfer("a", false)}},
 			wantCancel: []string{"s1-drain-3"}},
 		"uncordon lets what was accepted end": {
-			view: view{nodes: []*nodeView{node("a", ""), node("b", "")}, transfers: []v1alpha1.StreamTransfer{drainTransfer("s1", "a", true)}}},
+			view: view{nodes: []*nodeView{node("a", ""), node("b", "")}, transfers: []v1alpha1.StreamTransfer{drainTransfer("a", true)}}},
 		"a node that is gone is left by takeover": {
 			view: view{nodes: []*nodeView{gone, node("b", ""), node("c", "NodeCordoned")}}, wantMoves: []string{"s1 a>b Takeover"}},
 		"a stream that stays at a drain is taken over all the same": {

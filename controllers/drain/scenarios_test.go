@@ -43,7 +43,7 @@ func TestADrainGoesOnWhereItWasAfterTheManagerWasRestarted(t *testing.T) {
 }
 
 func TestANodeThatWasReplacedKeepsNoTransferAndNoSlot(t *testing.T) {
-	waiting := drainTransfer("s1", "old-a", false)
+	waiting := drainTransfer("old-a", false)
 	d := decide(&view{nodes: []*nodeView{node("new-a", ""), node("b", "")}, transfers: []v1alpha1.StreamTransfer{waiting}}, limits)
 	if len(d.cancel) != 1 || d.cancel[0].Name != waiting.Name {
 		t.Errorf("cancelled %v, want the transfer that waits for a node that is no more", d.cancel)

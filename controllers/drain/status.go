@@ -125,7 +125,7 @@ func estimate(now time.Time, progress *v1alpha1.DrainStatus, stopsAt *metav1.Tim
 		}
 	}
 	if stopsAt != nil {
-		inTime := int32(max(0, stopsAt.Sub(now).Seconds()) * pace) //nolint:gosec // bounded below
+		inTime := int32(max(0, stopsAt.Sub(now).Seconds()) * pace)
 		late = max(0, progress.Remaining-min(leaving, inTime))
 	}
 	return end, late

@@ -47,7 +47,8 @@ const (
 	deletePod
 )
 
-// decide is pure. It returns what to do next, and why.
+// decide is pure. It returns what to do next, and why. The budget goes before the pod, and comes before it: a guard must never be ready
+// without one.
 func decide(v *view) (action, string) {
 	guarded := v.mode != Off && v.kubernetesNode != nil && v.busy()
 	switch {
@@ -57,15 +58,22 @@ func decide(v *view) (action, string) {
 		return nothing, "The guard is ending."
 	case v.pod != nil && !guarded:
 		return deletePod, "The node holds no stream."
-	case v.pod != nil && (v.pod.Status.Phase == corev1.PodFailed || v.pod.Status.Phase == corev1.PodSucceeded):
-		return deletePod, "The guard has ended."
 	case !guarded:
 		return nothing, "The node holds no stream."
+	}
+	return decideGuarded(v)
+}
+
+// decideGuarded: the node holds streams, or is to get some.
+func decideGuarded(v *view) (action, string) {
+	switch {
+	case v.pod != nil && (v.pod.Status.Phase == corev1.PodFailed || v.pod.Status.Phase == corev1.PodSucceeded):
+		return deletePod, "The guard has ended."
 	case v.pod == nil && v.leaving:
 		// A pod that comes back on a cordoned node keeps kubectl drain from ending.
 		return nothing, "Streams are leaving already."
 	case v.budget == nil && v.mode == Strict:
-		return makeBudget, "The node holds streams." // before the pod: it must never be ready without a budget
+		return makeBudget, "The node holds streams."
 	case v.pod == nil:
 		return makePod, "The node holds streams."
 	case v.pod.Annotations[annotationSpec] != v.wanted.Annotations[annotationSpec] && !v.leaving:

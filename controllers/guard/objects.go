@@ -88,11 +88,8 @@ func (r *Reconciler) pod(node *v1alpha1.StreamNode, kubernetesNode *corev1.Node)
 			},
 			Containers: []corev1.Container{{
 				Name: "guard", Image: r.Image,
-				Args: []string{"guard", "--node=" + node.Name, "--drain-mode=" + string(r.Mode)},
-				Resources: corev1.ResourceRequirements{
-					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m"), corev1.ResourceMemory: resource.MustParse("16Mi")},
-					Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
-				},
+				Args:      []string{"guard", "--node=" + node.Name, "--drain-mode=" + string(r.Mode)},
+				Resources: resources(),
 				SecurityContext: &corev1.SecurityContext{
 					AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
 					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
@@ -102,6 +99,15 @@ func (r *Reconciler) pod(node *v1alpha1.StreamNode, kubernetesNode *corev1.Node)
 	}
 	pod.Annotations = map[string]string{annotationSpec: fingerprint(&pod.Spec)}
 	return pod
+}
+
+// resources are what a program needs that waits.
+func resources() corev1.ResourceRequirements {
+	needs := corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	needs.Requests[corev1.ResourceCPU] = resource.MustParse("1m")
+	needs.Requests[corev1.ResourceMemory] = resource.MustParse("16Mi")
+	needs.Limits[corev1.ResourceMemory] = resource.MustParse("64Mi")
+	return needs
 }
 
 // tolerations let the guard stay where a team has set nodes apart by a taint that evicts. What drains a node, and what

@@ -89,10 +89,8 @@ func (r *Reconciler) observe(ctx context.Context, name string) (*view, error) {
 }
 
 func (r *Reconciler) read(ctx context.Context, key client.ObjectKey, into client.Object) (found bool, err error) {
-	if err := r.Client.Get(ctx, key, into); err != nil {
-		return false, client.IgnoreNotFound(err) //nolint:wrapcheck // a cache
-	}
-	return true, nil
+	err = r.Client.Get(ctx, key, into)
+	return err == nil, client.IgnoreNotFound(err) //nolint:wrapcheck // a cache
 }
 
 func (r *Reconciler) act(ctx context.Context, v *view, next action, reason string) error {
@@ -129,7 +127,7 @@ func (r *Reconciler) create(ctx context.Context, object client.Object) error {
 }
 
 func (r *Reconciler) remove(ctx context.Context, object client.Object, uid types.UID) error {
-	if err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(r.Client.Delete(ctx, object, client.Preconditions{UID: &uid})); err != nil {
 		return fmt.Errorf("deleting %T %s: %w", object, object.GetName(), err)
 	}
 	return nil

@@ -17,7 +17,10 @@ const labelOwner = client.FieldOwner("streamshift-labels")
 
 // DefaultLabels are the labels by which people choose nodes.
 func DefaultLabels() []string {
-	return []string{placement.LabelZone, "topology.kubernetes.io/region", "kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/instance-type"}
+	return []string{
+		placement.LabelZone, "topology.kubernetes.io/region", "kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os",
+		"node.kubernetes.io/instance-type",
+	}
 }
 
 // wantedLabels returns the labels that a StreamNode gets from its Kubernetes node.

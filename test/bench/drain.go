@@ -123,7 +123,7 @@ func measureDrains(ctx context.Context, streams int, progress io.Writer) (result
 		return nil, err
 	}
 	defer floor.stop()
-	fmt.Fprintf(progress, "Making %d streams on %s\n", streams, names[0]) //nolint:errcheck // progress
+	fmt.Fprintf(progress, "Making %d streams on %s\n", streams, names[0])
 	if err := makeStreams(ctx, cluster.Client(), names[0], streams); err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func measureDrains(ctx context.Context, streams int, progress io.Writer) (result
 		{name: "as fast as it goes", node: names[0], managerArgs: []string{"--drain-slow-after=0"}},
 		{name: "paced by what receivers feel", node: names[1]},
 	} {
-		fmt.Fprintf(progress, "Draining %s, %s\n", setting.node, setting.name) //nolint:errcheck // progress
+		fmt.Fprintf(progress, "Draining %s, %s\n", setting.node, setting.name)
 		result, err := measureDrain(ctx, cluster, streamshift, floor, setting, loaded)
 		if err != nil {
 			return results, fmt.Errorf("draining %s: %w", setting.node, err)
@@ -344,7 +344,8 @@ func judgeDrains(results []*drainResult, limits limits) []error {
 	var errs []error
 	for i, result := range results {
 		if share := result.rate() / result.floorRate(); i == 0 && share < limits.DrainShare {
-			errs = append(errs, fmt.Errorf("the drain %s has %.2f of the floor's rate; the limit is %.2f, the aim 0.5", result.setting.name, share, limits.DrainShare))
+			errs = append(errs, fmt.Errorf("the drain %s has %.2f of the floor's rate; the limit is %.2f, the aim 0.5",
+				result.setting.name, share, limits.DrainShare))
 		}
 		if !result.tally.Clean() {
 			errs = append(errs, fmt.Errorf("the tally of the drain %s is not clean: %+v", result.setting.name, result.tally))

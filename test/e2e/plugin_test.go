@@ -192,7 +192,7 @@ func newShell() *shell {
 	}
 	s := &shell{environment: []string{"HOME=" + folder, "KUBECONFIG=" + cluster.Kubeconfig(), "PATH=" + folder + ":/usr/bin:/bin"}}
 	script := s.kubectl(context.Background(), "", "stream", "completion").output
-	Expect(os.WriteFile(filepath.Join(folder, "kubectl_complete-stream"), []byte(script), 0o700)).To(Succeed()) //nolint:gosec // a program
+	Expect(os.WriteFile(filepath.Join(folder, "kubectl_complete-stream"), []byte(script), 0o700)).To(Succeed())
 	return s
 }
 
@@ -203,7 +203,7 @@ type said struct {
 }
 
 func (s *shell) command(ctx context.Context, input string, args ...string) *exec.Cmd {
-	command := exec.CommandContext(ctx, cluster.KubectlPath(), args...) //nolint:gosec // kubectl
+	command := exec.CommandContext(ctx, cluster.KubectlPath(), args...)
 	command.Env, command.Stdin = s.environment, strings.NewReader(input)
 	return command
 }

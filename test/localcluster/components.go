@@ -70,7 +70,8 @@ func BuildWithTag(ctx context.Context, tag string) (folder string, err error) {
 		return "", err
 	}
 	folder = filepath.Join(root, "bin", tag)
-	command := exec.CommandContext(ctx, "go", "build", "-tags", tag, "-o", folder+"/", "./cmd/manager", "./cmd/node", "./cmd/gateway") //nolint:gosec // the tag is the caller's
+	args := []string{"build", "-tags", tag, "-o", folder + "/", "./cmd/manager", "./cmd/node", "./cmd/gateway"}
+	command := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the tag is the caller's
 	command.Dir = root
 	if output, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building Streamshift's programs with tag %s: %w\n%s", tag, err, output)

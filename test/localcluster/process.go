@@ -264,7 +264,7 @@ func (p *Process) launchLocked() error {
 	if err != nil {
 		return fmt.Errorf("opening the log of %s: %w", p.name, err)
 	}
-	defer func() { _ = log.Close() }()         // the child has its own
+	defer func() { _ = log.Close() }()                                 // the child has its own
 	command := exec.Command(p.path, slices.Concat(p.args, p.extra)...) //nolint:gosec,noctx // our own programs; they outlive the caller's context
 	command.Stdout, command.Stderr = log, log
 	command.Env = append(os.Environ(), p.env...)
