@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,11 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/test/localcluster"
 )
@@ -181,24 +179,24 @@ var _ = Describe("The Helm chart", Ordered, func() {
 			args = []string{"--namespace", system, "--kubeconfig", own.Kubeconfig()}
 		})
 
-		It("is installed by one command", func(ctx SpecContext) {
-			notes, err := helm(ctx, append(args, "install", "streamshift", chart, "--create-namespace", "--set", "store.url="+storeURL)...)
+		It("is installed by one command, in an earlier version", func(ctx SpecContext) {
+			notes, err := helm(ctx, append(args, "install", "streamshift", earlierChart(), "--create-namespace", "--set", "store.url="+storeURL)...)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(notes).To(ContainSubstring("Its streams are in " + storeURL))
 			Expect(own.Apply(ctx, "{apiVersion: streamshift.io/v1alpha1, kind: Stream, metadata: {name: orders, namespace: default}}")).To(Succeed())
 		})
 
 		It("brings the kinds up to date when it is upgraded", func(ctx SpecContext) {
-			kind := &apiextensionsv1.CustomResourceDefinition{}
-			key := client.ObjectKey{Name: "streams.streamshift.io"}
-			Expect(own.Client().Get(ctx, key, kind)).To(Succeed())
-			columns := len(kind.Spec.Versions[0].AdditionalPrinterColumns)
-			old := []byte(`[{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]`)
-			Expect(own.Client().Patch(ctx, kind, client.RawPatch(types.JSONPatchType, old), client.FieldOwner("helm"))).To(Succeed())
+			columns := func() string {
+				GinkgoHelper()
+				names, err := own.Kubectl(ctx, "get", "crd", "streams.streamshift.io", "-o", "jsonpath={.spec.versions[0].additionalPrinterColumns[*].name}")
+				Expect(err).NotTo(HaveOccurred())
+				return names
+			}
+			Expect(columns()).NotTo(HavePrefix("Node "))
 			_, err := helm(ctx, append(args, "upgrade", "streamshift", chart, "--reuse-values", "--set", "manager.replicas=3")...)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(own.Client().Get(ctx, key, kind)).To(Succeed())
-			Expect(kind.Spec.Versions[0].AdditionalPrinterColumns).To(HaveLen(columns))
+			Expect(columns()).To(HavePrefix("Node "))
 		})
 
 		It("leaves the kinds and every stream when it is uninstalled", func(ctx SpecContext) {
@@ -213,3 +211,17 @@ var _ = Describe("The Helm chart", Ordered, func() {
 		})
 	})
 })
+
+// earlierChart is a copy of the chart whose kind Stream has one column less.
+func earlierChart() string {
+	GinkgoHelper()
+	folder := GinkgoT().TempDir()
+	Expect(os.CopyFS(folder, os.DirFS(chart))).To(Succeed())
+	path := filepath.Join(folder, "templates", "kinds.yaml")
+	content, err := os.ReadFile(path)
+	Expect(err).NotTo(HaveOccurred())
+	column := "    - jsonPath: .status.node\n      name: Node\n      type: string\n"
+	Expect(string(content)).To(ContainSubstring(column))
+	Expect(os.WriteFile(path, []byte(strings.Replace(string(content), column, "", 1)), 0o600)).To(Succeed())
+	return folder
+}
