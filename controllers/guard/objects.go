@@ -103,7 +103,7 @@ func (r *Reconciler) pod(node *v1alpha1.StreamNode, kubernetesNode *corev1.Node)
 
 // resources are what a program needs that waits.
 func resources() corev1.ResourceRequirements {
-	needs := corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	needs := corev1.ResourceRequirements{Requests: make(corev1.ResourceList), Limits: make(corev1.ResourceList)}
 	needs.Requests[corev1.ResourceCPU] = resource.MustParse("1m")
 	needs.Requests[corev1.ResourceMemory] = resource.MustParse("16Mi")
 	needs.Limits[corev1.ResourceMemory] = resource.MustParse("64Mi")
