@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -11,8 +13,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/crashpoint"
 	"github.com/streamshift/streamshift/test/bed"
 	"github.com/streamshift/streamshift/test/history"
@@ -68,13 +72,15 @@ func testOutage(t *testing.T, r *runner) {
 		URL:       r.bed.Gateway.URL() + "/v1/stream/" + namespace + "/" + s.stream.Name,
 		Producers: 2, Followers: 1, Samplers: 1, Pause: time.Millisecond,
 	})
+	var transfer *v1alpha1.StreamTransfer
 	steps := []struct {
 		what string
 		do   func() error
 	}{
 		{"having the source's store be slow, so that its close takes a while", func() error { return s.from.SetFaults(bed.Faults{Slow: 3000}) }},
-		{"making a transfer", func() error { _, err := s.transfer(ctx); return err }},
+		{"making a transfer", func() (err error) { transfer, err = s.transfer(ctx); return err }},
 		{"waiting until it is accepted", func() error { return s.await(ctx, "the transfer to be accepted", s.pending) }},
+		{"waiting until source and target have seen it", func() error { return s.await(ctx, "both nodes", s.seenByBoth) }},
 		{"pausing the API server", r.bed.Cluster.APIServer().Pause},
 		{"having the store be well", func() error { return s.from.SetFaults(bed.Faults{}) }},
 		{"appending while the API server is away", func() error {
@@ -90,8 +96,16 @@ func testOutage(t *testing.T, r *runner) {
 			t.Fatalf("%s: %v", step.what, err)
 		}
 	}
-	if s.stream.Status.Node != s.to.Name() {
-		t.Errorf("the stream is on %s in the end, want %s", s.stream.Status.Node, s.to.Name())
+	if err := r.bed.Cluster.Client().Get(ctx, client.ObjectKeyFromObject(transfer), transfer); err != nil {
+		t.Fatal(err)
+	}
+	// A target whose lease ran out meanwhile loses the transfer, which is right, too. What is said and what is must agree.
+	want := s.from.Name()
+	if transfer.Status.Phase == v1alpha1.TransferSucceeded {
+		want = s.to.Name()
+	}
+	if s.stream.Status.Node != want {
+		t.Errorf("the stream is on %s in the end, want %s; the transfer: %+v", s.stream.Status.Node, want, transfer.Status)
 	}
 	h, stored, err := recording.Stop(ctx)
 	if err != nil {
@@ -105,6 +119,30 @@ func testOutage(t *testing.T, r *runner) {
 		t.Fatal(err)
 	}
 	t.Logf("%d appends, %d failed requests; the source resumed: %t", len(h.Appends), h.Failures, strings.Contains(log, "Resumed session"))
+}
+
+// seenByBoth tells whether the source and the target have seen the pending record: the source sends requests on, the target keeps them.
+func (t *trial) seenByBoth(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 40*between)
+	defer cancel()
+	ask := func(url string) (int, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodHead, url+"/v1/stream/"+namespace+"/"+t.stream.Name, http.NoBody)
+		if err != nil {
+			return 0, err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return 0, err
+		}
+		return response.StatusCode, response.Body.Close()
+	}
+	if status, err := ask(t.from.URL()); err != nil || status != http.StatusConflict {
+		return errors.Join(fmt.Errorf("the source answers %d", status), err)
+	}
+	if status, err := ask(t.to.URL()); !errors.Is(err, context.DeadlineExceeded) {
+		return errors.Join(fmt.Errorf("the target answers %d", status), err)
+	}
+	return nil
 }
 
 // testRestore sets one register back to what it was two owners ago, in etcd itself. The log is ahead of it then.
