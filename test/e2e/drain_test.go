@@ -183,7 +183,7 @@ func getNode(ctx context.Context, name string) *v1alpha1.StreamNode {
 
 func awaitDrained(ctx context.Context, node string) {
 	GinkgoHelper()
-	_, err := cluster.Kubectl(ctx, "wait", "--for=condition=Drained", "streamnode/"+node, "--timeout="+patience.String())
+	_, err := cluster.Kubectl(ctx, "wait", "--for=condition=Drained", "streamnode/"+node, "--timeout="+(drainLimit-patience).String())
 	Expect(err).NotTo(HaveOccurred(), "%+v", getNode(ctx, node).Status)
 }
 

@@ -122,7 +122,7 @@ var _ = Describe("kubectl stream", Ordered, func() {
 		Expect(cancelled.status).To(Equal(kubectlstream.StatusDone), cancelled.complaint)
 		Expect(cancelled.output).To(HaveSuffix("streamtransfer/plugin-cancelled was cancelled: nothing moved\n"))
 		again := user.kubectl(ctx, "", "stream", "cancel", stream.Name)
-		Expect(again.complaint).To(ContainSubstring("there is nothing to cancel"))
+		Expect(again.complaint).To(ContainSubstring("has ended already"))
 	}, SpecTimeout(pluginLimit))
 
 	It("appends and reads records of a stream whose name is no object's", func(ctx SpecContext) {
