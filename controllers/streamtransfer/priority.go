@@ -17,7 +17,7 @@ import (
 // then nodes that are to be emptied, then what people asked for, then what makes things nicer.
 func priorityOf(transfer *v1alpha1.StreamTransfer) int {
 	switch transfer.Labels[v1alpha1.LabelCause] {
-	case v1alpha1.CauseTakeover:
+	case v1alpha1.CauseTakeover, v1alpha1.CauseCannotOpen:
 		return 30
 	case v1alpha1.CauseDrain:
 		return 20

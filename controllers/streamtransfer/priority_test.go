@@ -21,9 +21,11 @@ func TestDrainsComeBeforeWhatPeopleAskForAndRebalancingComesLast(t *testing.T) {
 		return []v1alpha1.StreamTransfer{*object.(*v1alpha1.StreamTransfer)} //nolint:forcetypeassert // made below
 	})
 	causes := []string{v1alpha1.CauseRebalance, "", v1alpha1.CauseDrain, v1alpha1.CauseTakeover}
+	if priorityOf(causedBy(v1alpha1.CauseCannotOpen)) != priorityOf(causedBy(v1alpha1.CauseTakeover)) {
+		t.Error("a stream that its owner cannot open is served by nobody, like one whose owner is gone")
+	}
 	for _, cause := range causes {
-		transfer := &v1alpha1.StreamTransfer{ObjectMeta: metav1.ObjectMeta{Name: "cause " + cause, Labels: map[string]string{v1alpha1.LabelCause: cause}}}
-		self.Create(t.Context(), event.CreateEvent{Object: transfer}, queue)
+		self.Create(t.Context(), event.CreateEvent{Object: causedBy(cause)}, queue)
 	}
 	var order []string
 	for range causes {
@@ -34,4 +36,8 @@ func TestDrainsComeBeforeWhatPeopleAskForAndRebalancingComesLast(t *testing.T) {
 	if diff := cmp.Diff([]string{"cause Takeover", "cause Drain", "cause ", "cause Rebalance"}, order); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
+}
+
+func causedBy(cause string) *v1alpha1.StreamTransfer {
+	return &v1alpha1.StreamTransfer{ObjectMeta: metav1.ObjectMeta{Name: "cause " + cause, Labels: map[string]string{v1alpha1.LabelCause: cause}}}
 }
