@@ -26,11 +26,12 @@ func (o *balancingOptions) bind(flags *pflag.FlagSet) {
 }
 
 // addBalancing adds the controllers of Stream.spec.nodeName and of StreamRebalance.
-func addBalancing(ctx context.Context, mgr ctrl.Manager, o *balancingOptions, views *register.Streams, ledger *slots.Ledger) error {
+func addBalancing(
+	ctx context.Context, mgr ctrl.Manager, o *balancingOptions, views *register.Streams, ledger *slots.Ledger, maker *transfers.Maker,
+) error {
 	if err := transfers.IndexOpen(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	maker := &transfers.Maker{Client: mgr.GetClient(), Now: time.Now}
 	placing := &nodename.Reconciler{
 		Client: mgr.GetClient(), Views: views, Slots: ledger, Maker: maker,
 		Events: mgr.GetEventRecorder("streamshift"), Limits: o.nodeName, Now: time.Now,

@@ -12,9 +12,9 @@ import (
 )
 
 // addRescue has streams leave nodes that cannot open them.
-func addRescue(mgr ctrl.Manager, o *options, views *register.Streams, ledger *slots.Ledger) error {
+func addRescue(mgr ctrl.Manager, o *options, views *register.Streams, ledger *slots.Ledger, maker *transfers.Maker) error {
 	rescuer := &rescue.Reconciler{
-		Client: mgr.GetClient(), Views: views, Slots: ledger, Transfers: &transfers.Maker{Client: mgr.GetClient(), Now: time.Now},
+		Client: mgr.GetClient(), Views: views, Slots: ledger, Transfers: maker,
 		OpenWithin: o.openWithin, Now: time.Now,
 	}
 	return rescuer.SetupWithManager(mgr)

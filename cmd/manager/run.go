@@ -125,6 +125,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := slots.Watch(ctx, mgr.GetCache(), ledger); err != nil {
 		return err
 	}
+	maker := &transfers.Maker{Client: mgr.GetClient(), Now: time.Now}
 	streams := &stream.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger,
 		Events: mgr.GetEventRecorder("streamshift"), Now: time.Now,
@@ -140,10 +141,10 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := transferring.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
-	if err := addRescue(mgr, o, views, ledger); err != nil {
+	if err := addRescue(mgr, o, views, ledger, maker); err != nil {
 		return err
 	}
-	if err := addBalancing(ctx, mgr, &o.balancing, views, ledger); err != nil {
+	if err := addBalancing(ctx, mgr, &o.balancing, views, ledger, maker); err != nil {
 		return err
 	}
 	validator := &streamtransfer.Validator{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger}
@@ -152,7 +153,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	}
 	drains := &drain.Reconciler{
 		Client: mgr.GetClient(), Views: views, Nodes: register.NewViews[*v1alpha1.StreamNode](), Slots: ledger,
-		Transfers: &transfers.Maker{Client: mgr.GetClient(), Now: time.Now},
+		Transfers: maker,
 		Events:    mgr.GetEventRecorder("streamshift"), Taints: o.drainTaints, TakeoverAfter: o.takeoverAfter,
 		Limits: o.drainLimits, SlowAfter: o.drainSlowAfter, Metrics: drain.NewMetrics(metrics.Registry), Now: time.Now,
 	}

@@ -44,7 +44,7 @@ func (n *nodeView) leaves() bool { return n.reason != "" }
 
 func (r *Reconciler) observe(ctx context.Context) (*view, error) {
 	v := &view{now: r.Now()}
-	nodes, signals, err := r.readNodes(ctx)
+	nodes, kubernetesNodes, err := r.readNodes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (r *Reconciler) observe(ctx context.Context) (*view, error) {
 		gone++
 	}
 	for i := range nodes {
-		n := r.look(r.Nodes.Newest(&nodes[i]), signals[nodes[i].Name], v.now)
+		n := r.look(r.Nodes.Newest(&nodes[i]), kubernetesNodes[nodes[i].Name], v.now)
 		if condition.NodeGone(n.node) {
 			gone++
 		}
@@ -94,7 +94,7 @@ func (r *Reconciler) transfersThat(ctx context.Context, state string) ([]v1alpha
 	return list.Items, nil
 }
 
-func (r *Reconciler) readNodes(ctx context.Context) ([]v1alpha1.StreamNode, map[string]placement.NodeSignals, error) {
+func (r *Reconciler) readNodes(ctx context.Context) ([]v1alpha1.StreamNode, map[string]*corev1.Node, error) {
 	list := &v1alpha1.StreamNodeList{}
 	if err := r.Client.List(ctx, list); err != nil {
 		return nil, nil, fmt.Errorf("listing nodes: %w", err)
@@ -103,18 +103,21 @@ func (r *Reconciler) readNodes(ctx context.Context) ([]v1alpha1.StreamNode, map[
 	if err := r.Client.List(ctx, kubernetesNodes, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, nil, fmt.Errorf("listing Kubernetes nodes: %w", err)
 	}
-	signals := map[string]placement.NodeSignals{}
+	byName := make(map[string]*corev1.Node, len(kubernetesNodes.Items))
 	for i := range kubernetesNodes.Items {
-		node := &kubernetesNodes.Items[i]
-		signals[node.Name] = SignalsOf(node)
+		byName[kubernetesNodes.Items[i].Name] = &kubernetesNodes.Items[i]
 	}
-	return list.Items, signals, nil
+	return list.Items, byName, nil
 }
 
-// SignalsOf returns what a Kubernetes node tells of a drain.
-func SignalsOf(node *corev1.Node) placement.NodeSignals {
-	signals := placement.NodeSignals{Cordoned: node.Spec.Unschedulable, Terminating: node.DeletionTimestamp != nil}
-	for _, taint := range node.Spec.Taints {
+// SignalsOf returns what a node and its Kubernetes node, nil where there is none, tell of a drain.
+func SignalsOf(node *v1alpha1.StreamNode, kubernetesNode *corev1.Node) placement.NodeSignals {
+	signals := placement.NodeSignals{Unschedulable: node.Spec.Unschedulable, Stopping: node.Status.Stopping}
+	if kubernetesNode == nil {
+		return signals
+	}
+	signals.Cordoned, signals.Terminating = kubernetesNode.Spec.Unschedulable, kubernetesNode.DeletionTimestamp != nil
+	for _, taint := range kubernetesNode.Spec.Taints {
 		signals.Taints = append(signals.Taints, taint.Key)
 	}
 	return signals
@@ -149,8 +152,8 @@ func (r *Reconciler) lookForMissing(nodes []v1alpha1.StreamNode, now time.Time) 
 }
 
 // look derives whether streams leave a node.
-func (r *Reconciler) look(node *v1alpha1.StreamNode, signals placement.NodeSignals, now time.Time) *nodeView {
-	signals.Unschedulable, signals.Stopping = node.Spec.Unschedulable, node.Status.Stopping
+func (r *Reconciler) look(node *v1alpha1.StreamNode, kubernetesNode *corev1.Node, now time.Time) *nodeView {
+	signals := SignalsOf(node, kubernetesNode)
 	n := &nodeView{node: node}
 	n.reason, n.message = placement.DrainIntent(signals, r.Taints)
 	if condition.NodeGone(node) {
@@ -160,8 +163,8 @@ func (r *Reconciler) look(node *v1alpha1.StreamNode, signals placement.NodeSigna
 			n.gone, n.reason, n.message = true, ready.Reason, ready.Message
 		}
 	}
-	n.plan = placement.Node{Name: node.Name, Slots: int(node.Spec.Slots), Used: r.Slots.Usage(node.Name).Taken(), Labels: node.Labels}
-	n.plan.Unfit, n.plan.Doubt = condition.NodeUnfit(node), placement.Doubt(signals)
+	n.plan = r.Slots.Candidate(node)
+	n.plan.Doubt = placement.Doubt(signals)
 	if n.leaves() {
 		n.plan.Unfit = "is draining"
 	}

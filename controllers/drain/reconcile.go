@@ -133,12 +133,8 @@ func decide(v *view, limits placement.Limits) decision {
 }
 
 func leavingStream(stream *v1alpha1.Stream, key string, moving, gone bool) placement.LeavingStream {
-	selector := make(map[string]string, len(stream.Spec.NodeSelector))
-	for label, value := range stream.Spec.NodeSelector {
-		selector[label] = string(value)
-	}
 	return placement.LeavingStream{
-		Stream: key, Selector: selector,
+		Stream: key, Selector: placement.Selector(stream.Spec.NodeSelector),
 		// A node that is gone keeps no stream alive, whatever the stream's policy says.
 		Stays:  stream.Spec.DrainPolicy == v1alpha1.DrainStay && !gone,
 		Moving: moving || stream.Status.PendingTransfer != nil,

@@ -143,7 +143,7 @@ func TestEverySignalStartsADrainAndNothingElseDoes(t *testing.T) {
 		"a node at rest":                  {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := r.look(&c.streamNode, SignalsOf(&c.node), time.Now())
+			n := r.look(&c.streamNode, &c.node, time.Now())
 			if n.reason != c.want {
 				t.Errorf("drained because %q, want %q", n.reason, c.want)
 			}
@@ -155,7 +155,7 @@ func TestANodeThatIsStoppingIsNoTargetAtOnce(t *testing.T) {
 	r := &Reconciler{Slots: slots.NewLedger()}
 	stopping := &v1alpha1.StreamNode{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: v1alpha1.StreamNodeStatus{Stopping: true, Conditions: []metav1.Condition{
 		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}, {Type: v1alpha1.ConditionSchedulable, Status: metav1.ConditionTrue}}}}
-	if n := r.look(stopping, placement.NodeSignals{}, time.Now()); n.plan.Unfit == "" {
+	if n := r.look(stopping, nil, time.Now()); n.plan.Unfit == "" {
 		t.Error("a node whose agent is about to end is a target still")
 	}
 }

@@ -71,9 +71,8 @@ func (r *Reconciler) observe(ctx context.Context, name string) (*view, error) {
 		return nil, err
 	}
 	v.node = node
-	signals := placement.NodeSignals{}
 	if found[1] {
-		v.kubernetesNode, signals = kubernetesNode, drain.SignalsOf(kubernetesNode)
+		v.kubernetesNode = kubernetesNode
 	}
 	if found[2] {
 		v.pod = pod
@@ -81,8 +80,7 @@ func (r *Reconciler) observe(ctx context.Context, name string) (*view, error) {
 	if found[3] {
 		v.budget = budget
 	}
-	signals.Unschedulable, signals.Stopping = node.Spec.Unschedulable, node.Status.Stopping
-	reason, _ := placement.DrainIntent(signals, r.Taints)
+	reason, _ := placement.DrainIntent(drain.SignalsOf(node, v.kubernetesNode), r.Taints)
 	v.leaving = reason != ""
 	v.wanted = r.pod(node, v.kubernetesNode)
 	return v, nil

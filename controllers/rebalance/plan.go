@@ -97,7 +97,7 @@ func makePlan(object *v1alpha1.StreamRebalance, w *world) (*plan, error) {
 		id := keyOf(stream)
 		byID[id] = stream
 		streams = append(streams, rebalance.Stream{
-			ID: id, Node: stream.Status.Node, Load: rebalance.Load(rates[id]), Selector: selectorOf(stream),
+			ID: id, Node: stream.Status.Node, Load: rebalance.Load(rates[id]), Selector: placement.Selector(stream.Spec.NodeSelector),
 			Fixed: stream.Namespace != object.Namespace || !selector.Matches(labels.Set(stream.Labels)) || w.fixed(stream) ||
 				coolDown.Left(w.last(stream)) > 0,
 		})
@@ -196,14 +196,6 @@ func reportOf(status *v1alpha1.NodeLoad) *load.Report {
 		report.Streams = append(report.Streams, load.Stream{Stream: s.Stream, Bytes: s.BytesPerSecond, Requests: s.RequestsPerSecond})
 	}
 	return report
-}
-
-func selectorOf(stream *v1alpha1.Stream) map[string]string {
-	selector := make(map[string]string, len(stream.Spec.NodeSelector))
-	for label, value := range stream.Spec.NodeSelector {
-		selector[label] = string(value)
-	}
-	return selector
 }
 
 func settingsOf(spec *v1alpha1.StreamRebalanceSpec) rebalance.Settings {

@@ -110,10 +110,7 @@ func (r *Reconciler) readNodes(ctx context.Context, v *view) error {
 		if node.Name == v.stream.Status.Node {
 			v.owner = node
 		}
-		v.nodes = append(v.nodes, placement.Node{
-			Name: node.Name, Slots: int(node.Spec.Slots), Used: r.Slots.Usage(node.Name).Taken(),
-			Unfit: condition.NodeUnfit(node), Labels: node.Labels,
-		})
+		v.nodes = append(v.nodes, r.Slots.Candidate(node))
 	}
 	return nil
 }
@@ -146,12 +143,6 @@ func decide(v *view) decision {
 		}
 		others = append(others, node)
 	}
-	selector := make(map[string]string, len(v.stream.Spec.NodeSelector))
-	for key, value := range v.stream.Spec.NodeSelector {
-		selector[key] = string(value)
-	}
-	target, reason := placement.Choose(others, placement.Demand{
-		Stream: string(v.stream.UID), NodeName: v.stream.Spec.NodeName, Selector: selector,
-	})
+	target, reason := placement.Choose(others, placement.DemandOf(v.stream))
 	return decision{target: target, again: lookAgain, reason: reason}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
+	"github.com/streamshift/streamshift/internal/condition"
+	"github.com/streamshift/streamshift/internal/placement"
 )
 
 // Usage of a node's slots.
@@ -41,6 +43,13 @@ func (l *Ledger) Usage(node string) Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.usage[node]
+}
+
+// Candidate returns a node as the choice of one sees it.
+func (l *Ledger) Candidate(node *v1alpha1.StreamNode) placement.Node {
+	return placement.Node{
+		Name: node.Name, Slots: int(node.Spec.Slots), Used: l.Usage(node.Name).Taken(), Unfit: condition.NodeUnfit(node), Labels: node.Labels,
+	}
 }
 
 // Owners returns the nodes that own streams, in any order.

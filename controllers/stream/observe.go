@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
-	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/handoff"
 	"github.com/streamshift/streamshift/internal/placement"
 )
@@ -52,11 +51,7 @@ func (r *Reconciler) nodes(ctx context.Context) ([]placement.Node, error) {
 	}
 	nodes := make([]placement.Node, 0, len(list.Items))
 	for i := range list.Items {
-		node := &list.Items[i]
-		nodes = append(nodes, placement.Node{
-			Name: node.Name, Slots: int(node.Spec.Slots), Used: r.Slots.Usage(node.Name).Taken(),
-			Unfit: condition.NodeUnfit(node), Labels: node.Labels,
-		})
+		nodes = append(nodes, r.Slots.Candidate(&list.Items[i]))
 	}
 	return nodes, nil
 }

@@ -92,7 +92,7 @@ func decide(v *view) decision {
 	case register.Node != "" || !v.stream.DeletionTimestamp.IsZero():
 		return decision{wait, register.Node, "the stream has an owner, or is being deleted"}
 	}
-	node, reason := placement.Choose(v.nodes, demand(v.stream))
+	node, reason := placement.Choose(v.nodes, placement.DemandOf(v.stream))
 	switch {
 	case node == "":
 		return decision{reportUnplaced, "", reason}
@@ -109,12 +109,4 @@ func unnoted(stream *v1alpha1.Stream) bool {
 		return false
 	}
 	return stream.Status.ObservedGeneration != stream.Generation || condition.IsTrue(stream.Status.Conditions, v1alpha1.ConditionReconciling)
-}
-
-func demand(stream *v1alpha1.Stream) placement.Demand {
-	selector := make(map[string]string, len(stream.Spec.NodeSelector))
-	for key, value := range stream.Spec.NodeSelector {
-		selector[key] = string(value)
-	}
-	return placement.Demand{Stream: string(stream.UID), NodeName: stream.Spec.NodeName, Selector: selector}
 }

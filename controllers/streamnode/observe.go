@@ -43,12 +43,7 @@ func (r *Reconciler) observe(ctx context.Context, name string) (*view, error) {
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("reading Kubernetes node: %w", err)
 	}
-	signals := placement.NodeSignals{}
-	if v.kubernetesNode != nil {
-		signals = drain.SignalsOf(v.kubernetesNode)
-	}
-	signals.Unschedulable, signals.Stopping = node.Spec.Unschedulable, node.Status.Stopping
-	v.drainReason, v.drainMessage = placement.DrainIntent(signals, r.Taints)
+	v.drainReason, v.drainMessage = placement.DrainIntent(drain.SignalsOf(node, v.kubernetesNode), r.Taints)
 	lease := &coordinationv1.Lease{}
 	switch err := r.Client.Get(ctx, client.ObjectKey{Namespace: v1alpha1.NodeLeaseNamespace, Name: name}, lease); {
 	case err == nil:

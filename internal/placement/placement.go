@@ -7,6 +7,8 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
 )
 
 // Node is what a choice knows of a node.
@@ -33,6 +35,20 @@ type Demand struct {
 	NodeName string
 	// Selector has the labels that the node must have.
 	Selector map[string]string
+}
+
+// DemandOf returns what a stream's spec asks of its node.
+func DemandOf(stream *v1alpha1.Stream) Demand {
+	return Demand{Stream: string(stream.UID), NodeName: stream.Spec.NodeName, Selector: Selector(stream.Spec.NodeSelector)}
+}
+
+// Selector returns a stream's spec.nodeSelector as Demand has it.
+func Selector(selector map[string]v1alpha1.LabelValue) map[string]string {
+	labels := make(map[string]string, len(selector))
+	for label, value := range selector {
+		labels[label] = string(value)
+	}
+	return labels
 }
 
 // Choose returns the fit node with the smallest share of taken slots, or the reason why there is none: one sentence
