@@ -14,6 +14,7 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/internal/handoff"
+	"github.com/streamshift/streamshift/internal/routing"
 )
 
 // A source that closed its session and cannot complete, since the API server is away, serves on: it opens its own session
@@ -25,7 +26,7 @@ const (
 	cutOffAfter = 3 * time.Second
 	// giveBackAfter is how long a target has requests wait for a pending transfer before it sends them back to the
 	// source, which serves again by then or is about to complete.
-	giveBackAfter = 6 * time.Second
+	giveBackAfter = routing.GiveBackAfter
 	// reachTimeout bounds one look whether the register can be reached again.
 	reachTimeout = 2 * time.Second
 )

@@ -22,6 +22,8 @@ const (
 	answered outcome = iota + 1
 	// sentOn: the node promises not to have applied it, and names another one.
 	sentOn
+	// unaware: the node promises not to have applied it, and has not heard of the transfer to it.
+	unaware
 	// notTaken: the node promises not to have applied it.
 	notTaken
 	// unsent: there was no connection, so nothing was sent.
@@ -37,6 +39,8 @@ func (o outcome) String() string {
 		return "answered"
 	case sentOn:
 		return "sent_on"
+	case unaware:
+		return "unaware"
 	case notTaken:
 		return "not_taken"
 	case unsent:
@@ -189,6 +193,9 @@ func (x *exchange) judge(response *http.Response, cancel context.CancelCauseFunc
 	switch routing.Answer(header.Get(routing.HeaderAnswer)) {
 	case routing.AnswerMoved, routing.AnswerElsewhere, routing.AnswerLoop:
 		a.outcome = sentOn
+		return a
+	case routing.AnswerUnaware:
+		a.outcome = unaware
 		return a
 	case routing.AnswerUnavailable, routing.AnswerFull:
 		a.outcome = notTaken

@@ -26,6 +26,9 @@ type Limits struct {
 
 	// ParkTimeout is how long a request waits in all until a node can serve its stream.
 	ParkTimeout time.Duration
+	// GiveBackAfter is how long a request waits for the target of a pending transfer, where that cannot be reached,
+	// before the owner is asked, which may serve again by then.
+	GiveBackAfter time.Duration
 	// BodyTimeout bounds how long a client may take to send a body.
 	BodyTimeout time.Duration
 	// AnswerTimeout bounds how long one node may take to answer. It is above what a node parks and appends for together,
@@ -53,6 +56,7 @@ func DefaultLimits() Limits {
 		Connections:   routing.DefaultConnections,
 		Parking:       routing.DefaultParkingLimits(),
 		ParkTimeout:   routing.DefaultParkTimeout,
+		GiveBackAfter: routing.GiveBackAfter,
 		BodyTimeout:   30 * time.Second,
 		AnswerTimeout: 35 * time.Second,
 		LeftTimeout:   2 * time.Second,

@@ -106,12 +106,20 @@ func (x *exchange) fetch(ctx context.Context) (*reply, *durablestreams.Problem) 
 			// The nodes disagree. What they say changes the table again and again, so its changes are no reason to
 			// ask again at once.
 			s.routeChanged, s.nodesChanged = nil, nil
+		case unaware:
+			if x.giveBack(s.target) {
+				continue
+			}
 		case notTaken:
 			x.hops = 0
 		case unsent:
 			reason = "node " + s.target.node + " cannot be reached"
 			if x.elsewhere(s.target) {
 				continue
+			}
+			if x.g.cfg.Now().Sub(x.begun) >= x.g.cfg.Limits.GiveBackAfter && x.giveBack(s.target) {
+				// The owner may name the target again: that change is no reason to ask it again at once.
+				s.routeChanged = nil
 			}
 		case broken:
 			if errors.Is(a.err, errPollOver) {
@@ -162,6 +170,17 @@ func (x *exchange) follow(asked target, a attempt) bool {
 	}
 	next := look(x.g.cfg.Table, x.stream, x.avoid).target
 	return next.address != "" && next != asked
+}
+
+// giveBack lets requests go to the owner again, where the node that was asked is the target of a pending transfer and
+// does nothing about it: it has not heard of it, or is gone, and so may be the register. A source that cannot complete
+// serves again; one that is about to complete names the target again. It tells whether the owner is to be asked now.
+func (x *exchange) giveBack(asked target) bool {
+	route, known, _ := x.g.cfg.Table.Route(x.stream)
+	if !known || asked.hint.Role != routing.RoleTarget || route.Epoch != asked.hint.Epoch || route.Target != asked.node {
+		return false
+	}
+	return x.g.cfg.Table.Hint(x.stream, routing.Moved{UID: route.UID, Epoch: route.Epoch, Node: route.Owner, Role: routing.RoleOwner})
 }
 
 // elsewhere tells whether a stream that the table does not know can be asked for at another node than the one that could

@@ -97,6 +97,64 @@ func TestNodeThatIsAwayForAWhile(t *testing.T) {
 	}
 }
 
+// The gateway has heard of a transfer, and then the API server goes away: the owner serves, whatever became of the target.
+func TestTargetThatDoesNothing(t *testing.T) {
+	tests := map[string]func(target *routingtest.Node){
+		"it has not heard of the transfer": func(target *routingtest.Node) { target.SetLagging(true) },
+		"it is gone":                       func(target *routingtest.Node) { target.Kill() },
+	}
+	for name, become := range tests {
+		t.Run(name, func(t *testing.T) {
+			const soon = 20 * time.Millisecond
+			b := newBench(t, routingtest.Options{GiveBackAfter: soon}, func(l *gateway.Limits) { l.GiveBackAfter = soon })
+			b.Start(orders, text, "a")
+			become(b.nodes["b"])
+			b.nodes["a"].SetLagging(true) // it goes on serving, as it would had it closed and could not complete
+			b.Accept(orders, "b")
+			b.SetAway(true)
+			for _, method := range []string{http.MethodPost, http.MethodPost, http.MethodGet} {
+				body := ""
+				if method == http.MethodPost {
+					body = "x"
+				}
+				if a := b.client.Do(method, b.url+ordersPath, body); a.Status/100 != 2 {
+					t.Errorf("%s is answered %d %s, want success", method, a.Status, a.Body)
+				}
+			}
+			// Back again, everything goes its way.
+			b.SetAway(false)
+			for _, name := range []string{"a", "b"} {
+				b.nodes[name].SetLagging(false)
+			}
+			b.Close(orders)
+			b.Withdraw(orders)
+			b.Accept(orders, "c")
+			b.Complete(orders)
+			b.Open(orders)
+			if a := b.client.Do(http.MethodGet, b.url+ordersPath, ""); a.Body != "xx" {
+				t.Errorf("after the transfer %d %q is read, want both records", a.Status, a.Body)
+			}
+		})
+	}
+}
+
+// A target that cannot be reached, and a source that hands over: requests are sent to and fro with pauses, and served in the end.
+func TestTargetThatIsAwayWhileTheSourceHandsOver(t *testing.T) {
+	b := newBench(t, routingtest.Options{}, func(l *gateway.Limits) { l.GiveBackAfter = time.Nanosecond })
+	b.Start(orders, text, "a")
+	b.nodes["b"].Cut()
+	b.Accept(orders, "b")
+	answer := b.client.Go(http.MethodPost, b.url+ordersPath, "x")
+	routingtest.Eventually(t, "it waits", func() bool { return b.parked() == 1 })
+	b.Close(orders)
+	b.Complete(orders)
+	b.Open(orders)
+	b.nodes["b"].Serve(b.nodes["b"].Front)
+	if a := answer(); a.Status != http.StatusNoContent {
+		t.Errorf("the append is answered %d %s, want 204", a.Status, a.Body)
+	}
+}
+
 func TestNothingIsReadyForAWhile(t *testing.T) {
 	b := newBench(t, routingtest.Options{PlaceOn: "a"}, nil)
 	for _, name := range []string{"a", "b", "c"} {

@@ -82,6 +82,12 @@ func UnavailableProblem(reason string) *durablestreams.Problem {
 		"The request was not applied, please repeat it: "+reason+".", location{})
 }
 
+// unawareProblem is the answer of a node that was asked as the target of a transfer that it has not heard of.
+func unawareProblem() *durablestreams.Problem {
+	return routingProblem(AnswerUnaware, http.StatusServiceUnavailable, ProblemStreamUnavailable,
+		"The request was not applied, please repeat it: this node has not heard of a transfer to it, and cannot ask the API server.", location{})
+}
+
 // FullProblem is the answer to a request that finds no place to wait; err is of Parking.Enter.
 func FullProblem(err error) *durablestreams.Problem {
 	status := http.StatusServiceUnavailable

@@ -44,6 +44,9 @@ const (
 	AnswerLoop Answer = "loop"
 	// AnswerUnavailable is a 503: nobody could serve the stream within the park time.
 	AnswerUnavailable Answer = "unavailable"
+	// AnswerUnaware is a 503: the node was asked as the target of a transfer that it has not heard of, and cannot ask the
+	// register. Ask the owner.
+	AnswerUnaware Answer = "unaware"
 	// AnswerFull is a 429 or 503: too many requests wait already.
 	AnswerFull Answer = "full"
 )

@@ -14,6 +14,9 @@ type view struct {
 	changed   <-chan struct{}
 	// again is after how long to look again without a change; 0: only a change counts.
 	again time.Duration
+	// unaware tells that the sender has seen a pending transfer to this node, of which the node has not heard, and that
+	// the register could not be asked.
+	unaware bool
 }
 
 // look returns this node's view of the stream. Where the node has none, or where it would send the request away although
@@ -24,7 +27,11 @@ func (n *Node) look(ctx context.Context, q *request) (view, error) {
 	if known && (!ahead || Decide(n.cfg.Node, s).Act == Park) {
 		return view{situation: s, changed: changed}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, q.deadline.Sub(n.cfg.Now()))
+	patience := q.deadline
+	if q.hint.Role == RoleTarget && q.giveBack.Before(patience) {
+		patience = q.giveBack
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience.Sub(n.cfg.Now()))
 	defer cancel()
 	live, err := n.cfg.Directory.Locate(ctx, q.stream)
 	switch {
@@ -32,8 +39,8 @@ func (n *Node) look(ctx context.Context, q *request) (view, error) {
 		return view{}, ErrNotFound
 	case err != nil && q.hint.Epoch > 0:
 		// The API server is away, but the sender has seen that this node has to do with the stream: its own watch
-		// will tell it so.
-		return view{changed: changed}, nil
+		// will tell it so, or the request goes back to who owns the stream.
+		return n.unheard(q, changed), nil
 	case err != nil:
 		return view{}, err
 	case known && live.UID == s.UID && (live.Epoch < s.Epoch || live.Epoch == s.Epoch && s.Log != nil):
@@ -45,6 +52,15 @@ func (n *Node) look(ctx context.Context, q *request) (view, error) {
 		v.again = unplacedPause
 	}
 	return v, nil
+}
+
+// unheard is the view of a stream that only the sender knows to be this node's.
+func (n *Node) unheard(q *request, changed <-chan struct{}) view {
+	if q.hint.Role != RoleTarget {
+		return view{changed: changed}
+	}
+	// At the least a moment: a timer that ends early, by another clock, must not become a loop without a pause.
+	return view{changed: changed, unaware: true, again: max(q.giveBack.Sub(n.cfg.Now()), time.Millisecond)}
 }
 
 // missing deals with a stream that could not be found: a PUT makes it, once, and true says to look again. Else the

@@ -13,6 +13,9 @@ import (
 const (
 	// DefaultParkTimeout is how long a request waits in all until its stream can be served.
 	DefaultParkTimeout = 10 * time.Second
+	// GiveBackAfter is how long requests wait at the target of a pending transfer before they go back to the source. A
+	// source that cannot complete, since the register is out of its reach, serves again by then.
+	GiveBackAfter = 6 * time.Second
 	// unplacedPause is how long a request waits before it asks again where a stream was placed: the placement on another
 	// node changes nothing in this node's view, so no event tells of it.
 	unplacedPause = 100 * time.Millisecond
@@ -28,6 +31,8 @@ type NodeConfig struct {
 	Protocol         *durablestreams.Handler
 	// ParkTimeout is how long a request waits in all; 0: DefaultParkTimeout.
 	ParkTimeout time.Duration
+	// GiveBackAfter is how long a request waits for a transfer to this node of which the node has not heard; 0: GiveBackAfter.
+	GiveBackAfter time.Duration
 	// Parking bounds what waits; the zero value: DefaultParkingLimits.
 	Parking ParkingLimits
 	// Connections bounds the connections; 0: DefaultConnections.
@@ -52,6 +57,9 @@ type Node struct {
 func NewNode(cfg NodeConfig) *Node {
 	if cfg.ParkTimeout == 0 {
 		cfg.ParkTimeout = DefaultParkTimeout
+	}
+	if cfg.GiveBackAfter == 0 {
+		cfg.GiveBackAfter = GiveBackAfter
 	}
 	if cfg.Parking == (ParkingLimits{}) {
 		cfg.Parking = DefaultParkingLimits()
@@ -83,8 +91,9 @@ type request struct {
 	create *durablestreams.Create
 	// made tells that the Stream object was made for this request.
 	made bool
-	// deadline is when the park time is over; time spent in the protocol does not count.
-	deadline time.Time
+	// deadline is when the park time is over, giveBack when the request goes back to the source of a transfer that this
+	// node has not heard of; time spent in the protocol does not count.
+	deadline, giveBack time.Time
 	// leave gives up the place in the parking, with the result; nil while the request has none.
 	leave func(result string)
 	// release gives back the room of a body that was read before waiting.
@@ -102,8 +111,8 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := durablestreams.WithArrival(r.Context(), arrived)
 	q := &request{
 		w: w, r: r.WithContext(ctx), stream: stream, hint: ParseHint(r.Header),
-		deadline: arrived.Add(n.cfg.ParkTimeout),
-		release:  func() {},
+		deadline: arrived.Add(n.cfg.ParkTimeout), giveBack: arrived.Add(n.cfg.GiveBackAfter),
+		release: func() {},
 	}
 	switch r.Method {
 	case http.MethodOptions:
@@ -137,6 +146,11 @@ func (n *Node) route(ctx context.Context, q *request) {
 				return
 			}
 			continue
+		}
+		if v.unaware && !n.cfg.Now().Before(q.giveBack) {
+			q.leaveParking(parkedSentOn)
+			n.refuse(q, "unavailable", unawareProblem())
+			return
 		}
 		d := Decide(n.cfg.Node, v.situation)
 		switch d.Act {

@@ -245,6 +245,41 @@ func TestNodeWithAnOldViewWaitsForItsWatch(t *testing.T) {
 	}
 }
 
+// The API server goes away after it told a gateway of a transfer, and before it told the target.
+func TestNodeThatHasNotHeardOfATransferSaysSo(t *testing.T) {
+	target := []string{routing.HeaderRouteEpoch + ": 1", routing.HeaderRouteRole + ": target"}
+	tests := map[string]struct {
+		giveBackAfter time.Duration
+		// heard tells that the node hears of the transfer while the request waits.
+		heard bool
+		want  routed
+	}{
+		"never hears of it":   {giveBackAfter: 20 * time.Millisecond, want: routed{Status: 503, Answer: "unaware"}},
+		"hears of it in time": {giveBackAfter: time.Hour, heard: true, want: routed{Status: 204}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, nodes := threeNodes(t, routingtest.Options{GiveBackAfter: tt.giveBackAfter})
+			c.Start(orders, text, "a")
+			nodes["b"].SetLagging(true)
+			c.Accept(orders, "b")
+			c.SetAway(true)
+			answer := routingtest.NewClient(t).Go(http.MethodPost, nodes["b"].URL+ordersPath, "one", target...)
+			if tt.heard {
+				routingtest.Eventually(t, "the append waits", func() bool { return nodes["b"].Front.Parked() == 1 })
+				c.SetAway(false)
+				nodes["b"].SetLagging(false)
+				c.Close(orders)
+				c.Complete(orders)
+				c.Open(orders)
+			}
+			if diff := cmp.Diff(tt.want, routedOf(answer())); diff != "" {
+				t.Errorf("the answer differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestNodeThatLostAStreamUnawaresDoesNotServeWhoKnowsBetter(t *testing.T) {
 	c, nodes := threeNodes(t, routingtest.Options{})
 	c.Start(orders, text, "a")

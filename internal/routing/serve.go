@@ -32,7 +32,8 @@ func (n *Node) serve(ctx context.Context, q *request, s Situation) (answered boo
 			err = engine.ErrSessionClosed
 		}
 	}
-	q.deadline = q.deadline.Add(n.cfg.Now().Sub(begun))
+	served := n.cfg.Now().Sub(begun)
+	q.deadline, q.giveBack = q.deadline.Add(served), q.giveBack.Add(served)
 	switch {
 	case err == nil && !w.answered:
 		// Its client was taken for gone, which the end of a server looks like, too. Without an answer the server

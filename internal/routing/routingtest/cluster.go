@@ -33,7 +33,7 @@ type Register struct {
 
 // Options are what a test sets of a cluster.
 type Options struct {
-	ParkTimeout time.Duration
+	ParkTimeout, GiveBackAfter time.Duration
 	Parking     routing.ParkingLimits
 	// Limits of the protocol; the zero value: its defaults.
 	Limits durablestreams.Limits

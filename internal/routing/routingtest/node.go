@@ -54,7 +54,7 @@ func (c *Cluster) AddNode(name string) *Node {
 	}
 	n.Front = routing.NewNode(routing.NodeConfig{
 		Node: name, DefaultNamespace: "default", Directory: n, Protocol: protocol,
-		ParkTimeout: c.options.ParkTimeout, Parking: c.options.Parking,
+		ParkTimeout: c.options.ParkTimeout, GiveBackAfter: c.options.GiveBackAfter, Parking: c.options.Parking,
 		Bodies: durablestreams.NewBodies(c.options.Limits.BodyBytes, c.options.BodiesBytes, time.Minute, time.Now),
 		Now:    c.options.Now, Log: logr.Discard(),
 	})
