@@ -113,23 +113,29 @@ func (e *relay) pass(ctx context.Context, a *reply) eventsEnd {
 	groups := newGroupReader(a.rest, x.g.cfg.Limits.GroupBytes, x.g.replies)
 	defer groups.end()
 	for {
-		group, c, err := groups.next()
+		group, c, err := groups.next(ctx)
 		if err != nil {
 			return e.why(ctx, err)
 		}
-		x.extend(e.control)
-		if _, err := x.w.Write(group); err != nil {
+		if err := e.send(group, groups.held); err != nil {
 			return endClient
 		}
-		if err := e.control.Flush(); err != nil {
-			return endClient
-		}
-		unlimit(e.control)
 		e.last = c
 		if c.Closed {
 			return endStream
 		}
 	}
+}
+
+// send has the client take a group, which holds so much room.
+func (e *relay) send(group []byte, held int64) error {
+	e.x.extend(e.control)
+	defer unlimit(e.control)
+	defer e.x.sending(e.control, held)()
+	if _, err := e.x.w.Write(group); err != nil {
+		return err
+	}
+	return e.control.Flush()
 }
 
 // why tells what the end of a node's event stream means.

@@ -16,7 +16,7 @@ type Gateway struct {
 	parking *routing.Parking
 	bodies  *durablestreams.Bodies
 	// replies bounds the bytes of answers that are held back.
-	replies     *durablestreams.Bodies
+	replies     *room
 	connections *routing.Connections
 	metrics     *Metrics
 
@@ -31,12 +31,12 @@ func New(cfg Config) *Gateway {
 		cfg:     cfg,
 		parking: routing.NewParking(l.Parking),
 		bodies:  durablestreams.NewBodies(l.BodyBytes, l.BodiesBytes, l.BodyTimeout, cfg.Now),
-		replies: durablestreams.NewBodies(l.ReplyBytes, l.RepliesBytes, 0, cfg.Now),
 
 		connections: routing.NewConnections(l.Connections),
 	}
 	g.draining, g.drain = context.WithCancel(context.Background())
 	g.metrics = newMetrics(g)
+	g.replies = newRoom(l.RepliesBytes, stalledAfter, cfg.Now, g.metrics.cutOff.Inc)
 	return g
 }
 
@@ -119,7 +119,10 @@ func (x *exchange) write(a *reply) error {
 	maps.Copy(x.w.Header(), endToEnd(a.header))
 	x.w.WriteHeader(a.status)
 	if len(a.body) > 0 {
-		if _, err := x.w.Write(a.body); err != nil {
+		sent := x.sending(control, a.held)
+		_, err := x.w.Write(a.body)
+		sent()
+		if err != nil {
 			return err
 		}
 	}
@@ -133,6 +136,12 @@ func (x *exchange) write(a *reply) error {
 // recorder) has no slow peer.
 func (x *exchange) extend(control *http.ResponseController) {
 	_ = control.SetWriteDeadline(x.g.cfg.Now().Add(x.g.cfg.Limits.WriteTimeout))
+}
+
+// sending notes that an answer which holds room is being sent to the client, who is cut off where it stalls and others lack
+// the room.
+func (x *exchange) sending(control *http.ResponseController, held int64) (sent func()) {
+	return x.g.replies.Sending(held, func() { _ = control.SetWriteDeadline(x.g.cfg.Now()) })
 }
 
 // unlimit takes the bound of extend away. It must not stay while nothing is written: over HTTP/2 it ends the request when

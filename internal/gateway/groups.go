@@ -3,12 +3,11 @@ package gateway
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/streamshift/streamshift/internal/durablestreams"
 )
 
 // errGroupTooLarge tells that a group of an event stream is beyond the limit, or that there is no room for it.
@@ -30,22 +29,22 @@ type control struct {
 type groupReader struct {
 	in    *bufio.Reader
 	limit int64
-	room  *durablestreams.Bodies
+	room  *room
 	held  int64
 	group []byte
 }
 
-func newGroupReader(in io.Reader, limit int64, room *durablestreams.Bodies) *groupReader {
+func newGroupReader(in io.Reader, limit int64, room *room) *groupReader {
 	return &groupReader{in: bufio.NewReaderSize(in, 16<<10), limit: limit, room: room}
 }
 
 // next returns the bytes of the next group, which hold until next or end is called, and its control event. With an error
 // what was read of a group is dropped.
-func (g *groupReader) next() ([]byte, control, error) {
+func (g *groupReader) next(ctx context.Context) ([]byte, control, error) {
 	g.end()
 	var event, data []byte
 	for {
-		line, err := g.line()
+		line, err := g.line(ctx)
 		if err != nil {
 			return nil, control{}, err
 		}
@@ -69,11 +68,11 @@ func (g *groupReader) next() ([]byte, control, error) {
 }
 
 // line appends the next line to the group and returns it without its end.
-func (g *groupReader) line() ([]byte, error) {
+func (g *groupReader) line(ctx context.Context) ([]byte, error) {
 	start := len(g.group)
 	for {
 		part, err := g.in.ReadSlice('\n')
-		if !g.reserve(int64(len(g.group) + len(part))) {
+		if !g.reserve(ctx, int64(len(g.group)+len(part))) {
 			return nil, errGroupTooLarge
 		}
 		g.group = append(g.group, part...)
@@ -87,8 +86,8 @@ func (g *groupReader) line() ([]byte, error) {
 	}
 }
 
-// reserve takes room for a group of this size, in steps.
-func (g *groupReader) reserve(size int64) bool {
+// reserve takes room for a group of this size, in steps; it waits for it for a while.
+func (g *groupReader) reserve(ctx context.Context, size int64) bool {
 	switch {
 	case size > g.limit:
 		return false
@@ -96,7 +95,7 @@ func (g *groupReader) reserve(size int64) bool {
 		return true
 	}
 	step := max(size-freeGroupBytes-g.held, freeGroupBytes)
-	if !g.room.Take(step) {
+	if !g.room.Await(ctx, g.held, step, roomPatience) {
 		return false
 	}
 	g.held += step

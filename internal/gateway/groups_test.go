@@ -3,11 +3,11 @@ package gateway
 import (
 	"bytes"
 	"errors"
+	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
-
-	"github.com/streamshift/streamshift/internal/durablestreams"
 )
 
 // FuzzGroups: whatever arrives, and in whatever pieces, the groups are the input's start without a gap, each ends behind
@@ -18,13 +18,13 @@ func FuzzGroups(f *testing.F) {
 	f.Add([]byte("event: control\ndata:{}\n\nevent: control\ndata:nonsense\n\n"))
 	f.Add([]byte(": comment\n\n\n\nevent:control\ndata:{}\n\n"))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		room := durablestreams.NewBodies(1<<20, 1<<20, time.Second, time.Now)
+		room := newRoom(4<<20, time.Second, time.Now, func() {})
 		whole := newGroupReader(bytes.NewReader(input), 1<<20, room)
 		pieces := newGroupReader(iotest.OneByteReader(bytes.NewReader(input)), 1<<20, room)
 		rest := input
 		for {
-			group, c, err := whole.next()
-			again, cAgain, errAgain := pieces.next()
+			group, c, err := whole.next(t.Context())
+			again, cAgain, errAgain := pieces.next(t.Context())
 			if !bytes.Equal(group, again) || c != cAgain || (err == nil) != (errAgain == nil) {
 				t.Fatalf("in one piece: %q %+v %v; byte by byte: %q %+v %v", group, c, err, again, cAgain, errAgain)
 			}
@@ -47,20 +47,85 @@ func FuzzGroups(f *testing.F) {
 	})
 }
 
+// largeGroup is an event stream of one group with so many bytes of data.
+func largeGroup(size int) *bytes.Reader {
+	return bytes.NewReader(append(bytes.Repeat([]byte{'x'}, size), "\nevent: control\ndata:{}\n\n"...))
+}
+
 func TestGroupsTakeTheirRoom(t *testing.T) {
-	room := durablestreams.NewBodies(0, 100_000, time.Second, time.Now)
-	input := func(size int) *bytes.Reader {
-		return bytes.NewReader(append(bytes.Repeat([]byte{'x'}, size), "\nevent: control\ndata:{}\n\n"...))
+	synctest.Test(t, func(t *testing.T) {
+		room := newRoom(200_000, time.Hour, time.Now, func() { t.Error("somebody was cut off who does not stall") })
+		g := newGroupReader(largeGroup(150_000), 1<<20, room)
+		if group, _, err := g.next(t.Context()); err != nil || len(group) < 150_000 || room.Used() == 0 {
+			t.Errorf("a group within the room: %d bytes, %v, %d of the room", len(group), err, room.Used())
+		}
+		if _, _, err := newGroupReader(largeGroup(150_000), 1<<20, room).next(t.Context()); !errors.Is(err, errGroupTooLarge) {
+			t.Errorf("with the room taken: %v, want errGroupTooLarge", err)
+		}
+		g.end()
+		if room.Used() != 0 {
+			t.Errorf("%d bytes stay reserved", room.Used())
+		}
+	})
+}
+
+// Many begin at once: whoever has begun comes to an end, although they do not all fit.
+func TestGroupsDoNotStopEachOther(t *testing.T) {
+	room := newRoom(1<<20, time.Hour, time.Now, func() { t.Error("somebody was cut off who does not stall") })
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			g := newGroupReader(iotest.HalfReader(largeGroup(200_000)), 1<<20, room)
+			defer g.end()
+			if _, _, err := g.next(t.Context()); err != nil {
+				t.Errorf("a group ends with %v, want it whole", err)
+			}
+		})
 	}
-	g := newGroupReader(input(120_000), 1<<20, room)
-	if group, _, err := g.next(); err != nil || len(group) < 120_000 || room.Used() == 0 {
-		t.Errorf("a group within the room: %d bytes, %v, %d of the room", len(group), err, room.Used())
+	all.Wait()
+}
+
+func TestRoomOfWhoStalls(t *testing.T) {
+	tests := map[string]struct {
+		// sending is what is being sent to clients, in bytes held, and waited for how long each has.
+		sending []int64
+		waited  time.Duration
+		wantCut int
+	}{
+		"nobody is sent anything":             {},
+		"who stalls makes room":               {sending: []int64{100}, waited: 2 * time.Second, wantCut: 1},
+		"no more than needed":                 {sending: []int64{50, 50}, waited: 2 * time.Second, wantCut: 1},
+		"as many as needed":                   {sending: []int64{10, 10, 10, 70}, waited: 2 * time.Second, wantCut: -1},
+		"who holds nothing would make none":   {sending: []int64{0, 0}, waited: time.Hour},
+		"who has just begun is cut off later": {sending: []int64{100}, waited: 0, wantCut: 1},
 	}
-	if _, _, err := newGroupReader(input(120_000), 1<<20, room).next(); !errors.Is(err, errGroupTooLarge) {
-		t.Errorf("with the room taken: %v, want errGroupTooLarge", err)
-	}
-	g.end()
-	if room.Used() != 0 {
-		t.Errorf("%d bytes stay reserved", room.Used())
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cut := 0
+				room := newRoom(100, 2*time.Second, time.Now, func() { cut++ })
+				var held int64
+				for _, n := range tt.sending {
+					held += n
+					done := func() {}
+					done = room.Sending(n, func() {
+						go func() { // the write fails, and gives its room back
+							done()
+							room.Give(n)
+						}()
+					})
+				}
+				room.Take(100)
+				time.Sleep(tt.waited)
+				got := room.Await(t.Context(), 1, 40, 3*time.Second)
+				synctest.Wait()
+				if want := held > 0; got != want {
+					t.Errorf("Await = %t, want %t", got, want)
+				}
+				if tt.wantCut >= 0 && cut != tt.wantCut {
+					t.Errorf("%d clients were cut off, want %d", cut, tt.wantCut)
+				}
+			})
+		})
 	}
 }

@@ -16,7 +16,7 @@ type Metrics struct {
 	connections                      prometheus.GaugeFunc
 	refusedConnections               prometheus.CounterFunc
 	parked, asked, refused           *prometheus.CounterVec
-	carriedOn                        prometheus.Counter
+	carriedOn, cutOff                prometheus.Counter
 }
 
 func newMetrics(g *Gateway) *Metrics {
@@ -43,12 +43,16 @@ func newMetrics(g *Gateway) *Metrics {
 		parked: counters("streamshift_gateway_parked_requests_total",
 			"Requests that waited, by how their waiting ended.", "result"),
 		asked: counters("streamshift_gateway_asked_total",
-			"Requests sent to nodes, by outcome: answered, sent_on, not_taken, unsent, broken.", "outcome"),
+			"Requests sent to nodes, by outcome: answered, sent_on, unaware, not_taken, unsent, broken.", "outcome"),
 		refused: counters("streamshift_gateway_refused_requests_total",
 			"Requests refused at a limit: park_time, stream_parking, parking, body. Each one may cost a producer its batch.", "limit"),
 		carriedOn: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "streamshift_gateway_event_streams_carried_on_total",
 			Help: "Event streams that went on at another session in the same connection of the client.",
+		}),
+		cutOff: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "streamshift_gateway_cut_off_clients_total",
+			Help: "Clients that were cut off since they did not take their answers and others lacked the room.",
 		}),
 	}
 }
@@ -56,6 +60,6 @@ func newMetrics(g *Gateway) *Metrics {
 // Collectors returns what a registry is to be given.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.parkedNow, m.bodyBytes, m.replyBytes, m.connections, m.refusedConnections, m.parked, m.asked, m.refused, m.carriedOn,
+		m.parkedNow, m.bodyBytes, m.replyBytes, m.connections, m.refusedConnections, m.parked, m.asked, m.refused, m.carriedOn, m.cutOff,
 	}
 }

@@ -19,7 +19,8 @@ type reply struct {
 	rest io.ReadCloser
 	// cancel gives up on the node, with the reason; it ends rest.
 	cancel context.CancelCauseFunc
-	// release gives back the room of body.
+	// held is how much room body takes; release gives it back.
+	held    int64
 	release func()
 }
 
@@ -71,7 +72,7 @@ func (x *exchange) receive(response *http.Response, cancel context.CancelCauseFu
 			return nil, fmt.Errorf("reading the answer of a node: %w", err)
 		}
 	}
-	a.release = func() { x.g.replies.Give(held) }
+	a.held, a.release = held, func() { x.g.replies.Give(held) }
 	return a, nil
 }
 
