@@ -45,13 +45,14 @@ manifests: ## Write custom resource definitions, one role a component, the webho
 	$(controller_gen) crd paths=./api/... output:crd:artifacts:config=config/crd/bases
 	$(controller_gen) webhook paths=./controllers/... output:webhook:artifacts:config=config/webhook
 	$(call role,manager,$(filter-out $(node_controllers) $(gateway_controllers),$(notdir $(wildcard controllers/*))))
-	$(call role,node,$(node_controllers))
-	$(call role,gateway,$(gateway_controllers))
+	$(call role,node,$(node_controllers) $(everywhere))
+	$(call role,gateway,$(gateway_controllers) $(everywhere))
 	hack/chart.sh
 
-# Whose controllers run where; those that are named here by nobody run in the manager.
+# Whose controllers run where; those that neither of the first two names run in the manager.
 node_controllers = session registration
 gateway_controllers = route
+everywhere = monitoring
 # $(call role,COMPONENT,CONTROLLERS): the component's role, from the markers in its controllers' packages.
 role = $(controller_gen) rbac:roleName=streamshift-$1,fileName=$1_role.yaml $(foreach c,$2,paths=./controllers/$c/...) \
 	output:rbac:artifacts:config=config/rbac

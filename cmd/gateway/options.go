@@ -8,14 +8,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/internal/gateway"
 )
 
 // options are what the command line sets.
 type options struct {
-	listenAddress, metricsAddress, healthAddress string
-	defaultNamespace                             string
-	limits                                       gateway.Limits
+	listenAddress, healthAddress string
+	metrics                      monitoring.Flags
+	defaultNamespace             string
+	limits                       gateway.Limits
 	// shutdownDelay is for how long requests are taken after the gateway said that it is not ready any more,
 	// shutdownTimeout how long those in flight may take after that.
 	shutdownDelay, shutdownTimeout time.Duration
@@ -25,7 +27,6 @@ type options struct {
 func defaultOptions() *options {
 	return &options{
 		listenAddress:    ":4437",
-		metricsAddress:   ":8080",
 		healthAddress:    ":8081",
 		defaultNamespace: "default",
 		limits:           gateway.DefaultLimits(),
@@ -40,7 +41,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.AddGoFlagSet(goFlags)
 
 	f.StringVar(&o.listenAddress, "listen-address", o.listenAddress, "Where clients are served, HTTP/1.1 and HTTP/2 without TLS.")
-	f.StringVar(&o.metricsAddress, "metrics-bind-address", o.metricsAddress, "Where metrics are served; 0 for nowhere.")
+	o.metrics.Bind(f)
 	f.StringVar(&o.healthAddress, "health-probe-bind-address", o.healthAddress, "Where /healthz and /readyz are served.")
 	f.StringVar(&o.defaultNamespace, "default-namespace", o.defaultNamespace, "Namespace of streams whose URL names none.")
 	f.DurationVar(&o.shutdownDelay, "shutdown-delay", o.shutdownDelay,

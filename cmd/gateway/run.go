@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/route"
@@ -38,7 +37,7 @@ func run(ctx context.Context, o *options) error {
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                  scheme,
 		Cache:                   route.CacheOptions(),
-		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
+		Metrics:                 o.metrics.Options(nil),
 		HealthProbeBindAddress:  o.healthAddress,
 		GracefulShutdownTimeout: &end,
 	})

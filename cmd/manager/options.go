@@ -11,26 +11,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/streamshift/streamshift/controllers/guard"
+	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/controllers/streamnode"
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
 // options are the command line's.
 type options struct {
-	metricsAddress, healthAddress, webhookAddress string
-	namespace                                     string
-	leaderElect                                   bool
-	certificateFolder                             string
-	certificateValidity, authorityValidity        time.Duration
-	leaseDuration                                 time.Duration
-	queriesPerSecond                              float32
-	drainTaints, nodeLabels                       []string
-	drainLimits                                   placement.Limits
-	takeoverAfter, openWithin                     time.Duration
-	drainMode, guardImage                         string
-	drainGrace, drainSlowAfter                    time.Duration
-	balancing                                     balancingOptions
-	logging                                       zap.Options
+	metrics                                monitoring.Flags
+	healthAddress, webhookAddress          string
+	namespace                              string
+	leaderElect                            bool
+	certificateFolder                      string
+	certificateValidity, authorityValidity time.Duration
+	leaseDuration                          time.Duration
+	queriesPerSecond                       float32
+	drainTaints, nodeLabels                []string
+	drainLimits                            placement.Limits
+	takeoverAfter, openWithin              time.Duration
+	drainMode, guardImage                  string
+	drainGrace, drainSlowAfter             time.Duration
+	balancing                              balancingOptions
+	logging                                zap.Options
 }
 
 func newCommand() *cobra.Command {
@@ -46,7 +48,7 @@ func newCommand() *cobra.Command {
 		RunE:          func(command *cobra.Command, _ []string) error { return run(command.Context(), o) },
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served; 0 for nowhere")
+	o.metrics.Bind(flags)
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
 	flags.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the admission webhook is served")
 	flags.StringVar(&o.certificateFolder, "webhook-cert-dir", filepath.Join(os.TempDir(), "streamshift-webhook"),

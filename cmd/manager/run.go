@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
@@ -63,7 +62,7 @@ func run(ctx context.Context, o *options) error {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(o),
-		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		Metrics:                       o.metrics.Options(nil),
 		HealthProbeBindAddress:        o.healthAddress,
 		WebhookServer:                 hooks,
 		LeaderElection:                o.leaderElect,

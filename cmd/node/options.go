@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/controllers/session"
 	"github.com/streamshift/streamshift/internal/routing"
 )
@@ -20,7 +21,7 @@ type options struct {
 	storeURL         string
 	listenAddress    string
 	advertiseURL     string
-	metricsAddress   string
+	metrics          monitoring.Flags
 	healthAddress    string
 	defaultNamespace string
 	parkTimeout      time.Duration
@@ -65,7 +66,7 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.storeURL, "store", "", "the URL of the object store (required)")
 	flags.StringVar(&o.listenAddress, "listen-address", ":4437", "where streams are served")
 	flags.StringVar(&o.advertiseURL, "advertise-url", "", "the base URL under which gateways and other nodes reach this one (required)")
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served; 0 for nowhere")
+	o.metrics.Bind(flags)
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
 	flags.StringVar(&o.defaultNamespace, "default-namespace", "default", "the namespace of streams whose URL names none")
 	flags.DurationVar(&o.parkTimeout, "park-timeout", routing.DefaultParkTimeout, "how long a request waits for its stream to open")

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/registration"
@@ -131,7 +130,7 @@ func newManager(config *rest.Config, scheme *runtime.Scheme, o *options) (ctrl.M
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject:         map[client.Object]cache.ByObject{&v1alpha1.Stream{}: {Field: session.OwnedBy(o.node)}},
 		},
-		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
+		Metrics:                 o.metrics.Options(nil),
 		HealthProbeBindAddress:  o.healthAddress,
 		GracefulShutdownTimeout: &gracePeriod,
 	})

@@ -76,6 +76,7 @@ var table = []rule{
 	}},
 	{packages: module + "controllers/route", may: []string{api, condition, routing, kubernetes, runtime}},
 	{packages: module + "controllers/webhookcert", may: []string{kubernetes, runtime, "github.com/open-policy-agent/cert-controller/..."}},
+	{packages: module + "controllers/monitoring", may: []string{runtime, "github.com/spf13/pflag"}},
 	{packages: controllers, may: []string{
 		api, condition, admission, handoff, liveness, naming, placement, rebalance, load, controllers, crashpoint, kubernetes, runtime, logr, prometheus,
 		"github.com/robfig/cron/v3",

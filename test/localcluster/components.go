@@ -207,5 +207,5 @@ func (c *Cluster) startComponent(
 // URL is where a node or a gateway serves streams.
 func (p *Process) URL() string { return "http://" + p.addresses[serveAddress] }
 
-// MetricsURL is where a component of Streamshift shows its metrics.
-func (p *Process) MetricsURL() string { return "http://" + p.addresses[metricsAddress] + "/metrics" }
+// MetricsURL is where a component of Streamshift shows its metrics, to those whose role lets them get the path.
+func (p *Process) MetricsURL() string { return "https://" + p.addresses[metricsAddress] + "/metrics" }
