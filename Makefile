@@ -71,6 +71,10 @@ verify: ## Check that generated files are what their sources say.
 lint: ## Run the linters.
 	$(golangci_lint) run ./...
 
+.PHONY: vulnerabilities
+vulnerabilities: build ## Look for known vulnerabilities in the programs, by the newest list that the module proxy has.
+	@go -C hack/vulnerabilities run . $(addprefix $(CURDIR)/bin/,$(programs))
+
 .PHONY: fmt
 fmt: ## Format the sources.
 	$(golangci_lint) fmt ./...

@@ -22,3 +22,6 @@ go test -timeout 15m ./test/e2e
 
 # When alerts are raised, by Prometheus' own engine, in a module of its own.
 (cd test/alerts && go test -timeout 5m .)
+
+# How known vulnerabilities are judged, in a module of its own.
+(cd hack/vulnerabilities && go test -timeout 5m .)
