@@ -35,6 +35,10 @@ images: ## Build the images of manager, node and gateway for amd64 and arm64 int
 control-plane: ## Build etcd, kube-apiserver and kubectl from their Go modules into a cache, once a machine.
 	@hack/controlplane/build.sh
 
+.PHONY: node-binaries
+node-binaries: ## Build kubelet, kube-proxy, scheduler and controller manager into the cache, for test-cluster: a quarter of an hour, once a machine.
+	@hack/controlplane/nodes.sh
+
 .PHONY: generate
 generate: ## Write the deep-copy functions of the API.
 	$(controller_gen) object paths=./api/...
@@ -118,6 +122,10 @@ kills: ## Kill a server 200 times at random moments and look for every append th
 .PHONY: test-s3
 test-s3: ## Run the tests that need a real S3 server, which is built into a cache, once a machine.
 	STREAMSHIFT_S3_SERVER=$$(hack/s3server/build.sh) go test -v -run S3 ./internal/engine/...
+
+.PHONY: test-cluster
+test-cluster: ## Test on three real kubelets on this machine: install, drain, loss of a node, rollouts, uninstall. Needs root; see CONTRIBUTING.md.
+	hack/cluster.sh
 
 .PHONY: clean
 clean: ## Remove what was built in this checkout. The machine's caches stay.

@@ -4,8 +4,8 @@
 # KUBEBUILDER_ASSETS, where set, names a folder that has them already and wins.
 set -euo pipefail
 cd "$(dirname "$0")"
-# shellcheck source=hack/cached.sh
-. ../cached.sh
+# shellcheck source=hack/controlplane/folder.sh
+. ./folder.sh
 
 if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
   for binary in etcd kube-apiserver kubectl; do
@@ -14,15 +14,6 @@ if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
   echo "$KUBEBUILDER_ASSETS"
   exit 0
 fi
-
-kubernetes=$(module_version k8s.io/kubernetes)
-etcd=$(module_version go.etcd.io/etcd/server/v3)
-folder="$cache/controlplane/kubernetes-$kubernetes-etcd-$etcd-$(go env GOOS)-$(go env GOARCH)"
-
-# Without the stamp the API server calls itself v0.0.0.
-IFS=. read -r major minor _ <<<"${kubernetes#v}"
-version=k8s.io/component-base/version
-stamp="-s -w -X $version.gitVersion=$kubernetes -X $version.gitMajor=$major -X $version.gitMinor=$minor"
 
 build_once "$folder" etcd ./etcd
 build_once "$folder" kubectl k8s.io/kubernetes/cmd/kubectl "$stamp"

@@ -1,9 +1,13 @@
 //go:build tools
 
-// Package controlplane pins the commands of the control plane in go.mod.
+// Package controlplane pins the commands of the control plane, and those of nodes, in go.mod.
 package controlplane
 
 import (
 	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kube-proxy"
+	_ "k8s.io/kubernetes/cmd/kube-scheduler"
 	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "k8s.io/kubernetes/cmd/kubelet"
 )

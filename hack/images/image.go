@@ -37,10 +37,10 @@ type file struct {
 }
 
 // buildIndex builds the component's image for every platform.
-func buildIndex(ctx context.Context, module, component, version string) (v1.ImageIndex, error) {
+func buildIndex(ctx context.Context, from source, component, version string, platforms []v1.Platform) (v1.ImageIndex, error) {
 	index := emptyIndex()
 	for _, platform := range platforms {
-		program, err := buildProgram(ctx, module, component, platform)
+		program, err := buildProgram(ctx, from, component, platform)
 		if err != nil {
 			return nil, err
 		}

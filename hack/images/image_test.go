@@ -25,12 +25,12 @@ import (
 // component is built in tests from a module of a few lines: all of Streamshift takes minutes.
 const component = "gateway"
 
-var amd64 = platforms[0]
+var amd64, arm64 = v1.Platform{OS: "linux", Architecture: "amd64"}, v1.Platform{OS: "linux", Architecture: "arm64"}
 
 func TestTheSameSourcesGiveTheSameImage(t *testing.T) {
 	digests := map[v1.Hash]bool{}
 	for range 2 {
-		program, err := buildProgram(t.Context(), copyOfModule(t), component, amd64)
+		program, err := buildProgram(t.Context(), source{copyOfModule(t), "cmd"}, component, amd64)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func copyOfModule(t *testing.T) string {
 }
 
 func TestAProgramIsStatic(t *testing.T) {
-	program, err := buildProgram(t.Context(), copyOfModule(t), component, amd64)
+	program, err := buildProgram(t.Context(), source{copyOfModule(t), "cmd"}, component, amd64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestAProgramIsStatic(t *testing.T) {
 }
 
 func TestAnImageHasAProgramAuthoritiesAndAUserAndNothingElse(t *testing.T) {
-	image, err := assemble("node", "v9", platforms[1], []byte("program"))
+	image, err := assemble("node", "v9", arm64, []byte("program"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,9 +16,6 @@ import (
 // components are the programs that run in a cluster. The plugin of kubectl runs on its user's machine.
 var components = []string{"manager", "node", "gateway"}
 
-// platforms that every image is built for.
-var platforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -34,12 +31,18 @@ func run(ctx context.Context, args []string, output io.Writer) error {
 	folder := flags.String("folder", "bin/images", "where the OCI layouts are written, one folder a component")
 	version := flags.String("version", "dev", "the version, which is the tag, too")
 	push := flags.String("push", "", "push to this registry and path, such as registry.example.com/streamshift, with Docker's credentials")
+	programs := flags.String("programs", "cmd", "the folder of the checkout that has the programs' packages")
+	on := flags.String("platforms", "linux/amd64,linux/arm64", "the platforms that each image is built for")
 	only := flags.String("only", strings.Join(components, ","), "the components to build")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("reading the command line: %w", err)
 	}
+	platforms, err := parsePlatforms(*on)
+	if err != nil {
+		return err
+	}
 	for component := range strings.SplitSeq(*only, ",") {
-		index, err := buildIndex(ctx, *module, component, *version)
+		index, err := buildIndex(ctx, source{module: *module, programs: *programs}, component, *version, platforms)
 		if err != nil {
 			return fmt.Errorf("building the image of %s: %w", component, err)
 		}
@@ -61,4 +64,17 @@ func run(ctx context.Context, args []string, output io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// parsePlatforms reads platforms as in "linux/amd64,linux/arm64".
+func parsePlatforms(list string) ([]v1.Platform, error) {
+	var platforms []v1.Platform
+	for text := range strings.SplitSeq(list, ",") {
+		platform, err := v1.ParsePlatform(text)
+		if err != nil {
+			return nil, fmt.Errorf("reading the platform %q: %w", text, err)
+		}
+		platforms = append(platforms, *platform)
+	}
+	return platforms, nil
 }

@@ -10,9 +10,12 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// buildProgram builds cmd/<component> for the platform and returns the program. Nothing of the machine goes into it: no path, no time,
+// source is where programs come from: the folder of their module, and the one below it that has their packages.
+type source struct{ module, programs string }
+
+// buildProgram builds the component's program for the platform and returns it. Nothing of the machine goes into it: no path, no time,
 // no state of the checkout.
-func buildProgram(ctx context.Context, module, component string, platform v1.Platform) ([]byte, error) {
+func buildProgram(ctx context.Context, from source, component string, platform v1.Platform) ([]byte, error) {
 	work, err := os.MkdirTemp("", "streamshift-images")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder: %w", err)
@@ -21,8 +24,8 @@ func buildProgram(ctx context.Context, module, component string, platform v1.Pla
 	path := filepath.Join(work, component)
 	//nolint:gosec // the component is one of ours
 	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o", path,
-		"./cmd/"+component)
-	command.Dir = module
+		"./"+from.programs+"/"+component)
+	command.Dir = from.module
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
 	if output, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building for %s: %w\n%s", platform.String(), err, output)

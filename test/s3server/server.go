@@ -56,9 +56,6 @@ type Server struct {
 
 // Start starts a server whose objects are files in a folder, and waits until it listens. It ends with Stop, or with ctx.
 func Start(ctx context.Context, program, folder string) (*Server, error) {
-	if err := os.MkdirAll(filepath.Join(folder, Bucket), 0o700); err != nil {
-		return nil, fmt.Errorf("making the bucket: %w", err)
-	}
 	var errs []error
 	for range startTries {
 		s, err := tryStart(ctx, program, folder)
@@ -68,6 +65,14 @@ func Start(ctx context.Context, program, folder string) (*Server, error) {
 		errs = append(errs, err)
 	}
 	return nil, errors.Join(errs...)
+}
+
+// Arguments makes the bucket in a folder, and returns the arguments of a server that has it and listens at the address.
+func Arguments(address, folder string) ([]string, error) {
+	if err := os.MkdirAll(filepath.Join(folder, Bucket), 0o700); err != nil {
+		return nil, fmt.Errorf("making the bucket: %w", err)
+	}
+	return []string{"--access", accessKey, "--secret", secretKey, "--port", address, "posix", folder}, nil
 }
 
 // tryStart picks a port that is free now; another program may be faster.
@@ -80,7 +85,10 @@ func tryStart(ctx context.Context, program, folder string) (*Server, error) {
 	if err := listener.Close(); err != nil {
 		return nil, fmt.Errorf("finding a port: %w", err)
 	}
-	args := []string{"--access", accessKey, "--secret", secretKey, "--port", s.Address, "posix", folder}
+	args, err := Arguments(s.Address, folder)
+	if err != nil {
+		return nil, err
+	}
 	s.command = exec.CommandContext(ctx, program, args...) //nolint:gosec // the caller names it
 	s.command.Stdout, s.command.Stderr = &s.output, &s.output
 	if err := s.command.Start(); err != nil {

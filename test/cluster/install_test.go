@@ -1,0 +1,129 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/streamshift/streamshift/test/kubelets"
+	"github.com/streamshift/streamshift/test/s3server"
+)
+
+// kubectl runs kubectl as the administrator and returns what it printed.
+func kubectl(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	output, err := tryKubectl(ctx, args...)
+	Expect(err).NotTo(HaveOccurred())
+	return output
+}
+
+func tryKubectl(ctx context.Context, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, cluster.Kubectl(), append([]string{"--kubeconfig", cluster.Kubeconfig()}, args...)...)
+	output, err := command.CombinedOutput()
+	if err != nil {
+		return string(output), fmt.Errorf("running kubectl %s: %w: %s", strings.Join(args, " "), err, output)
+	}
+	return string(output), nil
+}
+
+// kustomization writes what docs/install.md tells users to write, for the object store of these tests, and returns its folder.
+func kustomization(sources string) string {
+	GinkgoHelper()
+	folder := GinkgoT().TempDir()
+	base, err := filepath.Rel(folder, sources)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.WriteFile(filepath.Join(folder, "kustomization.yaml"), fmt.Appendf(nil, `resources:
+- %s/config/overlays/s3
+configMapGenerator:
+- name: streamshift-store
+  namespace: streamshift-system
+  behavior: merge
+  literals:
+  - url=%s
+`, base, s3server.StoreURL(storeAddress)), 0o600)).To(Succeed())
+	return folder
+}
+
+// awaitRollout waits until what is installed runs as it is to run.
+func awaitRollout(ctx context.Context) {
+	GinkgoHelper()
+	for _, workload := range []string{"deployment/streamshift-manager", "daemonset/streamshift-node", "deployment/streamshift-gateway"} {
+		kubectl(ctx, "-n", system, "rollout", "status", workload, "--timeout="+patience.String())
+	}
+}
+
+// createCredentials makes the Secret with what the object store asks of agents.
+func createCredentials(ctx context.Context) {
+	GinkgoHelper()
+	args := []string{"-n", system, "create", "secret", "generic", "streamshift-store-credentials"}
+	for _, variable := range s3server.Env() {
+		args = append(args, "--from-literal="+variable)
+	}
+	kubectl(ctx, args...)
+}
+
+// installedByKustomize is the install of docs/install.md.
+func installedByKustomize() {
+	It("runs: every pod is ready, and every node registered", func(ctx SpecContext) {
+		sources, err := filepath.Abs(checkout())
+		Expect(err).NotTo(HaveOccurred())
+		kubectl(ctx, "apply", "--server-side", "-k", kustomization(sources))
+		createCredentials(ctx)
+		awaitRollout(ctx)
+		kubectl(ctx, "wait", "--for=condition=Ready", "streamnodes", "--all", "--timeout="+patience.String())
+		Expect(podNames(ctx, "node")).To(HaveLen(len(kubelets.NodeNames)), "one agent a node")
+		AddReportEntry("pods", kubectl(ctx, "get", "pods", "-A", "-o", "wide"))
+	}, SpecTimeout(2*patience))
+}
+
+// uninstalledByKustomize is the removal of docs/install.md, in its order.
+func uninstalledByKustomize() {
+	It("leaves nothing, in the cluster and in the object store", func(ctx SpecContext) {
+		kubectl(ctx, "delete", "streams", "--all", "--all-namespaces", "--timeout="+patience.String())
+		Expect(objectsInStore()).To(BeEmpty())
+		sources, err := filepath.Abs(checkout())
+		Expect(err).NotTo(HaveOccurred())
+		kubectl(ctx, "delete", "-k", kustomization(sources), "--timeout="+patience.String())
+		expectNothingLeft(ctx)
+	}, SpecTimeout(2*patience))
+}
+
+// objectsInStore are the objects of streams.
+func objectsInStore() []string {
+	GinkgoHelper()
+	var objects []string
+	Expect(filepath.WalkDir(filepath.Join(cluster.Folder(), "beside", "s3", s3server.Bucket), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			objects = append(objects, path)
+		}
+		return err
+	})).To(Succeed())
+	return objects
+}
+
+// expectNothingLeft looks for whatever bears the name, in all kinds of objects that are deleted with an install.
+func expectNothingLeft(ctx context.Context) {
+	GinkgoHelper()
+	kinds := strings.Join([]string{
+		"namespaces", "customresourcedefinitions", "clusterroles", "clusterrolebindings", "validatingwebhookconfigurations",
+		"validatingadmissionpolicies", "validatingadmissionpolicybindings", "priorityclasses",
+	}, ",")
+	Eventually(ctx, func(g Gomega) {
+		left, err := tryKubectl(ctx, "get", kinds, "-o", "name")
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(left).NotTo(ContainSubstring("streamshift"))
+		left, err = tryKubectl(ctx, "get", "pods,configmaps,roles,rolebindings,leases", "--all-namespaces", "-o", "name")
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(left).NotTo(ContainSubstring("streamshift"))
+	}).WithTimeout(patience).WithPolling(500 * time.Millisecond).Should(Succeed())
+}

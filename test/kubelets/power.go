@@ -1,0 +1,61 @@
+//go:build linux
+
+package kubelets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// Kill ends a node as a loss of power does: all its processes at once. What it has on disk stays.
+func (c *Cluster) Kill(ctx context.Context, name string) error {
+	n, err := nodeNamed(name)
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(c.folder.join("nodes", name, "pid"))
+	if err != nil {
+		return fmt.Errorf("reading which process is the node: %w", err)
+	}
+	pid, err := strconv.Atoi(string(content))
+	if err != nil {
+		return fmt.Errorf("reading which process is the node: %w", err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("killing node %s: %w", name, err)
+	}
+	return n.removeCgroups(ctx)
+}
+
+// Boot starts a node that was killed, and waits until it is ready.
+func (c *Cluster) Boot(ctx context.Context, name string) error {
+	n, err := nodeNamed(name)
+	if err != nil {
+		return err
+	}
+	before, err := os.ReadFile(c.folder.join("nodes", name, "boot-id"))
+	if err != nil {
+		return fmt.Errorf("reading the node's last boot: %w", err)
+	}
+	if err := c.folder.startNode(n, c.programs); err != nil {
+		return err
+	}
+	api, err := c.api()
+	if err != nil {
+		return err
+	}
+	return awaitNode(ctx, api, name, string(before[:len(before)-1]))
+}
+
+func nodeNamed(name string) (node, error) {
+	for _, n := range nodes() {
+		if n.name == name {
+			return n, nil
+		}
+	}
+	return node{}, errors.New("there is no node " + name)
+}

@@ -1,0 +1,111 @@
+//go:build linux
+
+package kubelets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stopTimeout is how long a process may take to end once it is asked to; then it is killed.
+const stopTimeout = 5 * time.Second
+
+// process is a program that runs until it is stopped.
+type process struct {
+	name    string
+	command *exec.Cmd
+	ended   chan struct{} // closed once it has ended
+}
+
+// start starts a program on the machine with its output in a log, and records it, so that the next cluster can end it where this
+// one cannot. It ends with this process.
+func (f folder) start(m machine, name string, path string, args ...string) (*process, error) {
+	return f.startIn(m, name, &syscall.SysProcAttr{}, path, args...)
+}
+
+// startIn is start with namespaces of the program's own, beside the machine's network.
+func (f folder) startIn(m machine, name string, attributes *syscall.SysProcAttr, path string, args ...string) (*process, error) {
+	log, err := os.OpenFile(f.log(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log of %s: %w", name, err)
+	}
+	defer func() { _ = log.Close() }() // the process has its own
+	// It runs until it is stopped, not until some context ends.
+	//nolint:gosec // all callers are here
+	p := &process{name: name, command: exec.CommandContext(context.Background(), "nsenter"), ended: make(chan struct{})}
+	p.command.Args = append([]string{"nsenter", "--net=" + m.namespacePath(), path}, args...)
+	p.command.Stdout, p.command.Stderr = log, log
+	p.command.SysProcAttr = attributes
+	if err := spawn(p.command); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	go func() {
+		_ = p.command.Wait() // how it ended is in its log
+		close(p.ended)
+	}()
+	if err := f.record(p.command.Process.Pid); err != nil {
+		return nil, errors.Join(err, p.kill())
+	}
+	return p, nil
+}
+
+// stop asks the process to end, and kills it where that takes long.
+func (p *process) stop() error {
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("asking %s to end: %w", p.name, err)
+	}
+	timer := time.NewTimer(stopTimeout)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+		return nil
+	case <-timer.C:
+		return p.kill()
+	}
+}
+
+// kill ends the process, and with a node's first process all others of the node.
+func (p *process) kill() error {
+	if err := p.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("killing %s: %w", p.name, err)
+	}
+	<-p.ended
+	return nil
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// spawn starts the command so that the kernel kills it when this process ends in whatever way. The kernel goes by the *thread* that
+// started it: all are started by one, which is locked to a goroutine that never returns.
+func spawn(command *exec.Cmd) error {
+	command.SysProcAttr.Setsid = true
+	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	started := make(chan error)
+	spawner() <- func() { started <- command.Start() }
+	return <-started
+}
+
+var spawner = sync.OnceValue(func() chan<- func() {
+	starts := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for start := range starts {
+			start()
+		}
+	}()
+	return starts
+})
