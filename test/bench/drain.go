@@ -51,6 +51,8 @@ type drainResult struct {
 	patches float64
 	// writes that the API server took for the drain, without leases, by what they were.
 	writes map[string]int
+	// processors is the processor time of each process, as lines of the table.
+	processors string
 	// window is each transfer's own, by the clocks of the nodes; appends are the latencies of the clients' appends meanwhile,
 	// control those of appends right before.
 	window, appends, control samples
@@ -78,7 +80,7 @@ func (r *drainResult) table() string {
   %-58s %9.0f
   %-58s %9.2f
   %-58s %9.1f
-%s%s  %-58s %9s %9s
+%s%s%s  %-58s %9s %9s
   %-58s %9s %9s
   %-58s %9s %9s
   %d appended, %d lost, %d duplicated, %d out of order, %d requests failed
@@ -87,7 +89,7 @@ func (r *drainResult) table() string {
 		"streams a second", r.rate(),
 		"floor: raw status patches a second", r.patches,
 		"share of the floor: rate x writes a transfer / raw patches", r.rate()/r.floorRate(),
-		"writes a transfer", r.writesPerTransfer(), r.writesTable(), r.steps.table(),
+		"writes a transfer", r.writesPerTransfer(), r.writesTable(), r.processors, r.steps.table(),
 		"a stream's own window, ms: p50, p99", p(r.window, 0.5), p(r.window, 0.99),
 		"clients' appends meanwhile, ms: p50, p99", p(r.appends, 0.5), p(r.appends, 0.99),
 		"the same right before, ms: p50, p99", p(r.control, 0.5), p(r.control, 0.99),
@@ -227,6 +229,10 @@ func measureDrain(
 	if err := pause(ctx, rateDuration); err != nil { // the clients' control window
 		return nil, err
 	}
+	used, err := processorTimes(cluster)
+	if err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	if _, err := cluster.Kubectl(ctx, "cordon", setting.node); err != nil {
 		return nil, err
@@ -236,6 +242,11 @@ func measureDrain(
 	}
 	ended := time.Now()
 	result.took = ended.Sub(began)
+	usedAfter, err := processorTimes(cluster)
+	if err != nil {
+		return nil, err
+	}
+	result.processors = processorTable(used, usedAfter, result.streams)
 	after, err := floor.rate(ctx, rateDuration)
 	if err != nil {
 		return nil, err
