@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -12,6 +11,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
 	"github.com/streamshift/streamshift/controllers/transfers"
+	"github.com/streamshift/streamshift/internal/wallclock"
 )
 
 // balancingOptions are the command line's for streams that go elsewhere though no node has to be emptied.
@@ -34,14 +34,14 @@ func addBalancing(
 	}
 	placing := &nodename.Reconciler{
 		Client: mgr.GetClient(), Views: views, Slots: ledger, Maker: maker,
-		Events: mgr.GetEventRecorder("streamshift"), Limits: o.nodeName, Now: time.Now,
+		Events: mgr.GetEventRecorder("streamshift"), Limits: o.nodeName, Now: wallclock.Now,
 	}
 	if err := placing.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
 	rebalancing := &rebalance.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger, Maker: maker,
-		Events: mgr.GetEventRecorder("streamshift"), Now: time.Now,
+		Events: mgr.GetEventRecorder("streamshift"), Now: wallclock.Now,
 	}
 	return rebalancing.SetupWithManager(mgr)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -36,6 +35,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/transfers"
 	"github.com/streamshift/streamshift/controllers/webhookcert"
 	"github.com/streamshift/streamshift/internal/liveness"
+	"github.com/streamshift/streamshift/internal/wallclock"
 )
 
 // run wires the manager and runs it until the context ends.
@@ -124,10 +124,10 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := slots.Watch(ctx, mgr.GetCache(), ledger); err != nil {
 		return err
 	}
-	maker := &transfers.Maker{Client: mgr.GetClient(), Now: time.Now}
+	maker := &transfers.Maker{Client: mgr.GetClient(), Now: wallclock.Now}
 	streams := &stream.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger,
-		Events: mgr.GetEventRecorder("streamshift"), Now: time.Now,
+		Events: mgr.GetEventRecorder("streamshift"), Now: wallclock.Now,
 	}
 	if err := streams.SetupWithManager(ctx, mgr); err != nil {
 		return err
@@ -135,7 +135,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	transferring := &streamtransfer.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Written: register.NewViews[*v1alpha1.StreamTransfer](), Slots: ledger,
 		Events: mgr.GetEventRecorder("streamshift"), Metrics: streamtransfer.NewMetrics(metrics.Registry),
-		OpenWithin: o.openWithin, Now: time.Now,
+		OpenWithin: o.openWithin, Now: wallclock.Now,
 	}
 	if err := transferring.SetupWithManager(ctx, mgr); err != nil {
 		return err
@@ -154,13 +154,13 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		Client: mgr.GetClient(), Views: views, Nodes: register.NewViews[*v1alpha1.StreamNode](), Slots: ledger,
 		Transfers: maker,
 		Events:    mgr.GetEventRecorder("streamshift"), Taints: o.drainTaints, TakeoverAfter: o.takeoverAfter,
-		Limits: o.drainLimits, SlowAfter: o.drainSlowAfter, Metrics: drain.NewMetrics(metrics.Registry), Now: time.Now,
+		Limits: o.drainLimits, SlowAfter: o.drainSlowAfter, Metrics: drain.NewMetrics(metrics.Registry), Now: wallclock.Now,
 	}
 	if err := drains.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
 	nodes := &streamnode.Reconciler{
-		Client: mgr.GetClient(), Slots: ledger, Events: mgr.GetEventRecorder("streamshift"), Now: time.Now,
+		Client: mgr.GetClient(), Slots: ledger, Events: mgr.GetEventRecorder("streamshift"), Now: wallclock.Now,
 		LeaseLimits: liveness.Limits{SuspectAfter: o.leaseDuration / 2, ExpiredAfter: o.leaseDuration},
 		Taints:      o.drainTaints, Labels: o.nodeLabels,
 	}

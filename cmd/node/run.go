@@ -29,6 +29,7 @@ import (
 	_ "github.com/streamshift/streamshift/internal/engine/store/cloud" // s3://, gs://, azblob://
 	"github.com/streamshift/streamshift/internal/routing"
 	"github.com/streamshift/streamshift/internal/storemeter"
+	"github.com/streamshift/streamshift/internal/wallclock"
 )
 
 // run wires the agent and runs it until the context ends.
@@ -57,10 +58,10 @@ func run(ctx context.Context, o *options) error {
 	}
 	log := ctrl.Log.WithName("node").WithValues("node", o.node)
 	routeLibraryLogs(log.WithName("library"))
-	metered := storemeter.New(objects, metrics.Registry, time.Now)
-	storage := &session.StoreEngine{Store: metered, Config: engine.Config{Clock: time.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)}}
+	metered := storemeter.New(objects, metrics.Registry, wallclock.Now)
+	storage := &session.StoreEngine{Store: metered, Config: engine.Config{Clock: wallclock.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)}}
 	sessions := &session.Reconciler{
-		Node: o.node, Live: direct, Client: direct, Engine: &session.MeteredEngine{Engine: storage, Now: time.Now}, NewID: uuid.NewString, Now: time.Now, Log: log,
+		Node: o.node, Live: direct, Client: direct, Engine: &session.MeteredEngine{Engine: storage, Now: wallclock.Now}, NewID: uuid.NewString, Now: wallclock.Now, Log: log,
 	}
 	if err := sessions.SetupWithManager(mgr, mgr.GetCache(), inbound); err != nil {
 		return err
@@ -68,7 +69,7 @@ func run(ctx context.Context, o *options) error {
 	agent := &registration.Agent{
 		Client: direct, Node: o.node, Instance: uuid.NewString(), Address: o.advertiseURL, Slots: o.slots,
 		LeaseDuration: o.leaseDuration, RenewEvery: o.renewEvery,
-		CheckStore: storage.Check, CheckStoreEvery: o.leaseDuration, HoldsSessions: sessions.HoldsSessions, Now: time.Now, Log: log,
+		CheckStore: storage.Check, CheckStoreEvery: o.leaseDuration, HoldsSessions: sessions.HoldsSessions, Now: wallclock.Now, Log: log,
 	}
 	front, err := newFront(o, sessions, log)
 	if err != nil {
@@ -76,7 +77,7 @@ func run(ctx context.Context, o *options) error {
 	}
 	fences := &session.FenceWatch{Sessions: sessions, LeaseLapsed: agent.LeaseLapsed}
 	loads := &registration.LoadReporter{
-		Client: direct, Node: o.node, Samples: sessions.Samples, LookEvery: o.tellLoadEvery / looksAtLoad, TellEvery: o.tellLoadEvery, Now: time.Now, Log: log,
+		Client: direct, Node: o.node, Samples: sessions.Samples, LookEvery: o.tellLoadEvery / looksAtLoad, TellEvery: o.tellLoadEvery, Now: wallclock.Now, Log: log,
 	}
 	retention := &session.RetentionWatch{Sessions: sessions, Every: o.retentionEvery}
 	for _, runnable := range []manager.Runnable{inbound, agent, front, fences, loads, retention} {
@@ -153,15 +154,17 @@ func newFront(o *options, sessions *session.Reconciler, log logr.Logger) (*sessi
 	limits := durablestreams.DefaultLimits()
 	limits.LongPoll = o.longPollTimeout
 	protocol, err := durablestreams.New(durablestreams.Config{
-		Limits: limits, Clock: time.Now, Jitter: rand.Int64N, Log: log, OnExpired: sessions.Expired,
+		Limits: limits, Clock: wallclock.Now, Jitter: rand.Int64N, Log: log, OnExpired: sessions.Expired,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up the protocol: %w", err)
 	}
 	node := routing.NewNode(routing.NodeConfig{
 		Node: o.node, DefaultNamespace: o.defaultNamespace, Directory: session.NewDirectory(sessions), Protocol: protocol,
-		ParkTimeout: o.parkTimeout, Bodies: durablestreams.NewBodies(limits.BodyBytes, limits.BodiesBytes, limits.BodyTimeout, time.Now),
-		Now: time.Now, Log: log,
+		ParkTimeout: o.parkTimeout,
+		// Deadlines of connections are timers: a clock that is set wrong changes nothing about them.
+		Bodies: durablestreams.NewBodies(limits.BodyBytes, limits.BodiesBytes, limits.BodyTimeout, time.Now),
+		Now:    wallclock.Now, Log: log,
 	})
 	for _, collector := range node.Metrics().Collectors() {
 		if err := metrics.Registry.Register(collector); err != nil {

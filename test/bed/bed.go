@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/streamshift/streamshift/internal/crashpoint"
 	"github.com/streamshift/streamshift/test/localcluster"
@@ -194,6 +195,18 @@ func (b *Bed) Disarm(pid int) error {
 func (b *Bed) Hit(pid int) bool {
 	_, err := os.Stat(filepath.Join(b.folder, strconv.Itoa(pid)+".hit"))
 	return err == nil
+}
+
+// SetClock has the clock of the present life of a process be wrong by so much; 0: right again.
+func (b *Bed) SetClock(pid int, wrongBy time.Duration) error {
+	path := filepath.Join(b.folder, strconv.Itoa(pid)+".clock")
+	if err := os.WriteFile(path+".tmp", strconv.AppendInt(nil, wrongBy.Milliseconds(), 10), 0o600); err != nil {
+		return fmt.Errorf("setting a clock: %w", err)
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
+		return fmt.Errorf("setting a clock: %w", err)
+	}
+	return nil
 }
 
 // Faults are what a node's object store does wrong; the zero value: nothing. See the store's package for what each means.

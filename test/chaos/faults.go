@@ -34,6 +34,12 @@ func (s *storm) processFaults(ctx context.Context, random *rand.Rand) error {
 		{"manager paused", func(ctx context.Context, random *rand.Rand) error {
 			return paused(ctx, s.bed.Manager, s.length(random, 1, 30))
 		}},
+		{"clock of a node set wrong", func(ctx context.Context, random *rand.Rand) error {
+			return s.clockWrong(ctx, s.anyNode(random).Process, random)
+		}},
+		{"clock of the manager set wrong", func(ctx context.Context, random *rand.Rand) error {
+			return s.clockWrong(ctx, s.bed.Manager, random)
+		}},
 		{"API server paused", func(ctx context.Context, random *rand.Rand) error {
 			return paused(ctx, s.bed.Cluster.APIServer(), s.outage(random))
 		}},
@@ -116,6 +122,18 @@ func (s *storm) allNodes() []*bed.Node {
 		all = append(all, s.bed.Nodes[name])
 	}
 	return all
+}
+
+// clockWrong sets a process's clock up to an hour forwards or back, and right again after a while: two jumps.
+func (s *storm) clockWrong(ctx context.Context, process *localcluster.Process, random *rand.Rand) error {
+	most := []time.Duration{5 * time.Second, time.Minute, time.Hour}
+	wrongBy := time.Duration((2*random.Float64() - 1) * float64(most[random.IntN(len(most))]))
+	pid := process.PID()
+	if err := s.bed.SetClock(pid, wrongBy); err != nil {
+		return err //nolint:wrapcheck // says what it was doing
+	}
+	rest(ctx, s.length(random, 1, 20))
+	return s.bed.SetClock(pid, 0) //nolint:wrapcheck // as above
 }
 
 // longestShare is which share of the run one fault takes at most.

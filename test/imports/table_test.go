@@ -8,6 +8,7 @@ const (
 	handoff      = module + "internal/handoff"
 	naming       = module + "internal/naming"
 	crashpoint   = module + "internal/crashpoint"
+	wallclock    = module + "internal/wallclock"
 	liveness     = module + "internal/liveness"
 	placement    = module + "internal/placement"
 	rebalance    = module + "internal/rebalance"
@@ -47,6 +48,7 @@ var table = []rule{
 
 	// What ends a test build at a named point, and is nothing in every other.
 	{packages: crashpoint, may: nil},
+	{packages: wallclock, may: []string{crashpoint}},
 
 	// What decides.
 	{packages: condition, purity: pure, may: []string{api, apimachinery}},

@@ -34,7 +34,7 @@ type Register struct {
 // Options are what a test sets of a cluster.
 type Options struct {
 	ParkTimeout, GiveBackAfter time.Duration
-	Parking     routing.ParkingLimits
+	Parking                    routing.ParkingLimits
 	// Limits of the protocol; the zero value: its defaults.
 	Limits durablestreams.Limits
 	// BodiesBytes bounds what a node holds of bodies; 0: 256 MiB.
