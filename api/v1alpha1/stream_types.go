@@ -113,7 +113,9 @@ const (
 )
 
 // StreamStatus is the register of a stream: the only authority on who owns it. The rules on Stream refuse every step
-// that is not legal, whoever proposes it.
+// that is not legal, whoever proposes it. It is one value, of which each step writes what it changes.
+//
+// +structType=atomic
 type StreamStatus struct {
 	// ObservedGeneration is the generation of the spec that the conditions speak of; -1 before the first look.
 	// +optional

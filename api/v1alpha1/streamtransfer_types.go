@@ -67,8 +67,10 @@ const (
 	TransferCancelled TransferPhase = "Cancelled"
 )
 
-// StreamTransferStatus is what became of a transfer. Once Ready or Stalled is True it never changes again.
+// StreamTransferStatus is what became of a transfer. Once Ready or Stalled is True it never changes again. It is one value, which
+// only the manager writes.
 //
+// +structType=atomic
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.phase) || !(oldSelf.phase in ['Succeeded', 'Failed', 'Cancelled']) || (has(self.phase) && self.phase == oldSelf.phase && has(self.conditions) && self.conditions == oldSelf.conditions && has(self.epoch) == has(oldSelf.epoch) && (!has(self.epoch) || self.epoch == oldSelf.epoch) && has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source) && has(self.openedAt) == has(oldSelf.openedAt) && (!has(self.openedAt) || self.openedAt == oldSelf.openedAt))",message="a finished transfer never changes again"
 type StreamTransferStatus struct {
 	// ObservedGeneration is the generation of the spec that the conditions speak of; -1 before the first look.
