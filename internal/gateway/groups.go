@@ -86,7 +86,8 @@ func (g *groupReader) line(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// reserve takes room for a group of this size, in steps; it waits for it for a while.
+// reserve takes room for a group of this size, in steps; it waits for it for a while. What the
+// group takes in memory is what is reserved.
 func (g *groupReader) reserve(ctx context.Context, size int64) bool {
 	switch {
 	case size > g.limit:
@@ -94,11 +95,12 @@ func (g *groupReader) reserve(ctx context.Context, size int64) bool {
 	case size <= freeGroupBytes+g.held:
 		return true
 	}
-	step := max(size-freeGroupBytes-g.held, freeGroupBytes)
+	step := max(size-freeGroupBytes-g.held, (freeGroupBytes+g.held)/2)
 	if !g.room.Await(ctx, g.held, step, roomPatience) {
 		return false
 	}
 	g.held += step
+	g.group = append(make([]byte, 0, freeGroupBytes+g.held), g.group...)
 	return true
 }
 

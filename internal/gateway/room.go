@@ -11,7 +11,7 @@ const (
 	// else finds no room for what it holds. Without such a shortage it has Limits.WriteTimeout.
 	stalledAfter = 2 * time.Second
 	// roomPatience bounds how long an event stream waits for room: long enough for those who stall to be cut off.
-	roomPatience = 3 * stalledAfter
+	roomPatience = 5 * stalledAfter
 	// shortagePause is after how long a waiting one looks again who stalls.
 	shortagePause = 50 * time.Millisecond
 )
@@ -107,24 +107,19 @@ func (r *room) Await(ctx context.Context, held, n int64, patience time.Duration)
 	}
 }
 
-// takeOrCut reserves room, or cuts off as many of those who stall as hold what is lacking. The channel is closed when room is
-// given back.
+// takeOrCut reserves room, or cuts off all who stall: many may lack room at once, and what one of them is given back another
+// one takes. The channel is closed when room is given back.
 func (r *room) takeOrCut(n, limit int64) (taken bool, given <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.take(n, limit) {
 		return true, nil
 	}
-	lacking := r.used + n - limit
 	for w := range r.writes {
-		if lacking <= 0 {
-			break
-		}
 		if w.held > 0 && r.now().Sub(w.begun) >= r.stalled {
 			w.cut()
 			r.onCut()
 			delete(r.writes, w)
-			lacking -= w.held
 		}
 	}
 	if r.given == nil {
