@@ -94,7 +94,8 @@ YAML
 { header; documents config/node/daemonset.yaml | component node | node; } >"$templates/node.yaml"
 {
   header
-  documents config/gateway/{deployment,disruption_budget}.yaml | component gateway
+  documents config/gateway/{deployment,disruption_budget}.yaml | component gateway |
+    sed -e 's|value: 1700MiB|value: {{ .Values.gateway.memoryLimit }}|'
   documents config/gateway/service.yaml | sed -e 's|type: ClusterIP|type: {{ .Values.gateway.service.type }}|' \
     -e 's|^spec:|  {{- with .Values.gateway.service.annotations }}\n  annotations: {{- toYaml . \| nindent 4 }}\n  {{- end }}\n&|'
   documents config/gateway/address.yaml | sed -E 's#^(  gateway: ).*#\1{{ .Values.gateway.url | default (printf "http://streamshift-gateway.%s.svc" .Release.Namespace) }}#'
