@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -130,20 +131,38 @@ func slowReaders(ctx context.Context, f front, c crowd) (string, error) {
 		}
 		idle = append(idle, conn)
 	}
-	r, err := openReaders(ctx, f.stream(crowdStream), 1)
+	stream := streamclient.New("", streamclient.Options{}).StreamAt(f.stream(crowdStream))
+	info, err := stream.Head(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer r.close()
-	stream := streamclient.New("", streamclient.Options{}).StreamAt(f.stream(crowdStream))
+	followed := make(chan error, 1)
+	go func() { followed <- followMarks(ctx, stream, info.Next, c.flood*1024) }()
 	body := []byte(strings.Repeat(strings.Repeat("x", 1023)+string(mark), 1024))
 	for range c.flood {
 		if _, err := stream.Append(ctx, body, streamclient.AppendOptions{ContentType: contentType}); err != nil {
 			return "", err
 		}
 	}
-	err = r.await(ctx, c.flood*1024, crowdPatience)
+	err = <-followed
 	return fmt.Sprintf("%d of them while %d MiB were appended, which one who reads has seen", c.slow, c.flood), err
+}
+
+// followMarks reads on as a client of the product does, until it has seen so many marks.
+func followMarks(ctx context.Context, stream *streamclient.Stream, from streamclient.Offset, marks int64) error {
+	ctx, cancel := context.WithTimeout(ctx, crowdPatience)
+	defer cancel()
+	var seen int64
+	for chunk, err := range stream.Follow(ctx, from, streamclient.Events) {
+		if err != nil {
+			return fmt.Errorf("reading beside them: %d records of %d were seen: %w", seen, marks, err)
+		}
+		seen += int64(bytes.Count(chunk.Data, []byte{mark}))
+		if seen >= marks {
+			break
+		}
+	}
+	return nil
 }
 
 // slowWriters announce the largest body that is allowed, send a little of it, and no more.
