@@ -63,9 +63,9 @@ func newCommand() *cobra.Command {
 	flags.StringSliceVar(&o.nodeLabels, "node-labels", streamnode.DefaultLabels(),
 		"keys of Kubernetes node labels that StreamNodes get, for spec.nodeSelector and for spreading over zones")
 	flags.IntVar(&o.drainLimits.Total, "drain-limit", 64, "transfers of drains and takeovers under way at the same time, in all")
-	flags.IntVar(&o.drainLimits.PerSource, "drain-limit-per-source", 32, "the same, from one node")
-	flags.IntVar(&o.drainLimits.PerTarget, "drain-limit-per-target", 32, "the same, to one node")
-	flags.DurationVar(&o.drainSlowAfter, "drain-slow-after", 250*time.Millisecond,
+	flags.IntVar(&o.drainLimits.PerSource, "drain-limit-per-source", 16, "the same, from one node")
+	flags.IntVar(&o.drainLimits.PerTarget, "drain-limit-per-target", 16, "the same, to one node")
+	flags.DurationVar(&o.drainSlowAfter, "drain-slow-after", 150*time.Millisecond,
 		"for how long a transfer may keep requests waiting before its target gets fewer at the same time; 0 for never slower")
 	flags.DurationVar(&o.takeoverAfter, "takeover-after", 30*time.Second, "for how long a node must be gone before its streams are taken over; 0 for never")
 	flags.DurationVar(&o.openWithin, "open-within", 30*time.Second,

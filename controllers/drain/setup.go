@@ -34,9 +34,12 @@ var everything = reconcile.Request{NamespacedName: types.NamespacedName{Name: "e
 
 type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
+// firstShare is how many transfers at the same time a target gets before anything is known of it.
+const firstShare = 4
+
 // SetupWithManager registers the controller and its indexes.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	r.pace.pace = placement.Pace{Limit: r.Limits.PerTarget, Slow: r.SlowAfter}
+	r.pace.pace = placement.Pace{First: firstShare, Limit: r.Limits.PerTarget, Slow: r.SlowAfter}
 	indexer := mgr.GetFieldIndexer()
 	err := indexer.IndexField(ctx, &v1alpha1.Stream{}, ownerIndex, func(object client.Object) []string {
 		if stream, ok := object.(*v1alpha1.Stream); ok && stream.Status.Node != "" {

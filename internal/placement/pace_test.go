@@ -11,16 +11,22 @@ func TestPace(t *testing.T) {
 	start := time.Unix(1000, 0)
 	second := func(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 	const fast, slow = 10 * time.Millisecond, time.Second
-	pace := Pace{Limit: 8, Slow: 250 * time.Millisecond}
+	pace := Pace{First: 2, Limit: 8, Slow: 250 * time.Millisecond}
 	expect := func(want int, sentence string) {
 		t.Helper()
 		if got := pace.Share("a"); got != want {
 			t.Errorf("%s: %d at the same time, want %d", sentence, got, want)
 		}
 	}
-	expect(8, "a node starts with the limit")
-	pace.Feel("a", second(0), fast, second(1))
-	expect(8, "and gets no more")
+	expect(2, "a node starts with few")
+	for range 2 {
+		pace.Feel("a", second(0), fast, second(1))
+	}
+	expect(4, "twice as many once as many have passed")
+	for range 20 {
+		pace.Feel("a", second(0), fast, second(1))
+	}
+	expect(8, "and no more than the limit")
 	pace.Feel("a", second(1), slow, second(2))
 	expect(4, "one that keeps requests waiting gets half")
 	pace.Feel("a", second(1), slow, second(3))
@@ -36,13 +42,16 @@ func TestPace(t *testing.T) {
 		pace.Feel("a", second(9+i), fast, second(9+i))
 	}
 	expect(8, "it recovers")
-	if pace.Share("b") != 8 {
+	pace.Feel("a", second(70), slow, second(71))
+	pace.Feel("a", second(72), fast, second(72))
+	expect(4, "once cut it grows by one in the time of one, not twofold")
+	if pace.Share("b") != 2 {
 		t.Errorf("another node is slowed, too: %d", pace.Share("b"))
 	}
 }
 
 func TestPaceForgetsNodesThatAreGone(t *testing.T) {
-	pace := Pace{Limit: 8, Slow: time.Millisecond}
+	pace := Pace{First: 8, Limit: 8, Slow: time.Millisecond}
 	for _, node := range []string{"a", "b"} {
 		pace.Feel(node, time.Unix(1, 0), time.Second, time.Unix(2, 0))
 	}
@@ -52,9 +61,17 @@ func TestPaceForgetsNodesThatAreGone(t *testing.T) {
 	}
 }
 
+func TestPaceThatFeelsNothing(t *testing.T) {
+	pace := Pace{First: 2, Limit: 8}
+	pace.Feel("a", time.Unix(1, 0), time.Hour, time.Unix(2, 0))
+	if got := pace.Share("a"); got != 8 {
+		t.Errorf("without a longest wait %d at the same time, want the limit", got)
+	}
+}
+
 func TestPaceStaysWithinItsLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		pace := Pace{Limit: rapid.IntRange(1, 64).Draw(t, "limit"), Slow: time.Millisecond}
+		pace := Pace{First: rapid.IntRange(1, 64).Draw(t, "first"), Limit: rapid.IntRange(1, 64).Draw(t, "limit"), Slow: time.Millisecond}
 		now := time.Unix(1000, 0)
 		for _, waited := range rapid.SliceOf(rapid.Int64Range(0, int64(2*time.Millisecond))).Draw(t, "waits") {
 			now = now.Add(time.Second)
