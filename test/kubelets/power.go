@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-// Kill ends a node as a loss of power does: all its processes at once. What it has on disk stays.
+// Kill ends a node as a loss of power does: from one moment to the next it answers nobody, and all its processes are gone. What it has on
+// disk stays.
 func (c *Cluster) Kill(ctx context.Context, name string) error {
 	n, err := nodeNamed(name)
 	if err != nil {
@@ -24,6 +25,9 @@ func (c *Cluster) Kill(ctx context.Context, name string) error {
 	pid, err := strconv.Atoi(string(content))
 	if err != nil {
 		return fmt.Errorf("reading which process is the node: %w", err)
+	}
+	if err := n.plugged(ctx, "down"); err != nil {
+		return err
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("killing node %s: %w", name, err)
@@ -41,6 +45,9 @@ func (c *Cluster) Boot(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("reading the node's last boot: %w", err)
 	}
+	if err := n.plugged(ctx, "up"); err != nil {
+		return err
+	}
 	if err := c.folder.startNode(n, c.programs); err != nil {
 		return err
 	}
@@ -49,6 +56,11 @@ func (c *Cluster) Boot(ctx context.Context, name string) error {
 		return err
 	}
 	return awaitNode(ctx, api, name, string(before[:len(before)-1]))
+}
+
+// plugged connects the node to the others, or not: its cable is "up" or "down".
+func (n node) plugged(ctx context.Context, state string) error {
+	return command(ctx, "ip", "-n", control.namespace(), "link", "set", "to-"+n.name, state)
 }
 
 func nodeNamed(name string) (node, error) {
