@@ -37,21 +37,48 @@ func tryKubectl(ctx context.Context, args ...string) (string, error) {
 }
 
 // kustomization writes what docs/install.md tells users to write, for the object store of these tests, and returns its folder.
-func kustomization(sources string) string {
+func kustomization(commit, tag string) string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
-	base, err := filepath.Rel(folder, sources)
+	base, err := filepath.Rel(folder, cluster.Sources(commit))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(os.WriteFile(filepath.Join(folder, "kustomization.yaml"), fmt.Appendf(nil, `resources:
-- %s/config/overlays/s3
+- %[1]s/config/overlays/s3
 configMapGenerator:
 - name: streamshift-store
   namespace: streamshift-system
   behavior: merge
   literals:
-  - url=%s
-`, base, s3server.StoreURL(storeAddress)), 0o600)).To(Succeed())
+  - url=%[2]s
+images:
+- {name: streamshift/manager, newName: docker.io/streamshift/manager, newTag: %[3]s}
+- {name: streamshift/node, newName: docker.io/streamshift/node, newTag: %[3]s}
+- {name: streamshift/gateway, newName: docker.io/streamshift/gateway, newTag: %[3]s}
+replacements: # guards run the manager's own image
+- source: {kind: Deployment, name: streamshift-manager, fieldPath: "spec.template.spec.containers.[name=manager].image"}
+  targets:
+  - select: {kind: Deployment, name: streamshift-manager}
+    fieldPaths: ["spec.template.spec.containers.[name=manager].env.[name=GUARD_IMAGE].value"]
+`, base, s3server.StoreURL(storeAddress), tag), 0o600)).To(Succeed())
 	return folder
+}
+
+// installByKustomize installs, and waits until everything runs.
+func installByKustomize(ctx context.Context, commit, tag string) {
+	GinkgoHelper()
+	kubectl(ctx, "apply", "--server-side", "-k", kustomization(commit, tag))
+	createCredentials(ctx)
+	awaitRollout(ctx)
+	kubectl(ctx, "wait", "--for=condition=Ready", "streamnodes", "--all", "--timeout="+patience.String())
+}
+
+// uninstallByKustomize is the removal of docs/install.md, in its order.
+func uninstallByKustomize(ctx context.Context) {
+	GinkgoHelper()
+	kubectl(ctx, "delete", "streams", "--all", "--all-namespaces", "--timeout="+patience.String())
+	Expect(objectsInStore()).To(BeEmpty())
+	kubectl(ctx, "delete", "-k", kustomization("", version), "--timeout="+patience.String())
+	expectNothingLeft(ctx)
 }
 
 // awaitRollout waits until what is installed runs as it is to run.
@@ -75,26 +102,15 @@ func createCredentials(ctx context.Context) {
 // installedByKustomize is the install of docs/install.md.
 func installedByKustomize() {
 	It("runs: every pod is ready, and every node registered", func(ctx SpecContext) {
-		sources, err := filepath.Abs(checkout())
-		Expect(err).NotTo(HaveOccurred())
-		kubectl(ctx, "apply", "--server-side", "-k", kustomization(sources))
-		createCredentials(ctx)
-		awaitRollout(ctx)
-		kubectl(ctx, "wait", "--for=condition=Ready", "streamnodes", "--all", "--timeout="+patience.String())
+		installByKustomize(ctx, "", version)
 		Expect(podNames(ctx, "node")).To(HaveLen(len(kubelets.NodeNames)), "one agent a node")
 		AddReportEntry("pods", kubectl(ctx, "get", "pods", "-A", "-o", "wide"))
 	}, SpecTimeout(2*patience))
 }
 
-// uninstalledByKustomize is the removal of docs/install.md, in its order.
 func uninstalledByKustomize() {
 	It("leaves nothing, in the cluster and in the object store", func(ctx SpecContext) {
-		kubectl(ctx, "delete", "streams", "--all", "--all-namespaces", "--timeout="+patience.String())
-		Expect(objectsInStore()).To(BeEmpty())
-		sources, err := filepath.Abs(checkout())
-		Expect(err).NotTo(HaveOccurred())
-		kubectl(ctx, "delete", "-k", kustomization(sources), "--timeout="+patience.String())
-		expectNothingLeft(ctx)
+		uninstallByKustomize(ctx)
 	}, SpecTimeout(2*patience))
 }
 

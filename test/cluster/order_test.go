@@ -12,4 +12,5 @@ var _ = Describe("Streamshift on a real cluster", Ordered, ContinueOnFailure, fu
 	Context("rolled out", Ordered, rolledOut)
 	Context("uninstalled by kustomize", Ordered, uninstalledByKustomize)
 	Context("installed by Helm", Ordered, installedByHelm)
+	Context("upgraded from the release before", Ordered, upgraded)
 })

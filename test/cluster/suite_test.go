@@ -67,9 +67,12 @@ func configure(ctx context.Context, options *kubelets.Options) error {
 	options.Beside = []kubelets.Program{{Name: "s3", Path: program, Arguments: func(folder string) ([]string, error) {
 		return s3server.Arguments(storeAddress, folder)
 	}}}
-	options.Images = []kubelets.Images{{
-		Checkout: options.Checkout, Version: version, Programs: "cmd", Names: []string{"manager", "node", "gateway"},
-	}}
+	components := []string{"manager", "node", "gateway"}
+	options.Images = []kubelets.Images{{Version: version, Programs: "cmd", Names: components}}
+	if hasPrevious(ctx, options.Checkout) {
+		earlier := kubelets.Images{Commit: previous, Version: previousVersion, Programs: "cmd", Names: components}
+		options.Images = append(options.Images, earlier)
+	}
 	return nil
 }
 

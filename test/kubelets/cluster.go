@@ -91,7 +91,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return fmt.Errorf("making the cluster's folder: %w", err)
 	}
 	images := append([]Images{{
-		Checkout: c.options.Checkout, Version: pauseVersion, Programs: "test/kubelets", Names: []string{"pause"},
+		Version: pauseVersion, Programs: "test/kubelets", Names: []string{"pause"},
 	}}, c.options.Images...)
 	for _, images := range images {
 		if err := c.buildImages(ctx, images); err != nil {

@@ -19,23 +19,28 @@ const pauseImage = "docker.io/streamshift/pause:" + pauseVersion
 
 const pauseVersion = "dev"
 
-// Images are to be built from a checkout for this machine's architecture, with one tag, as hack/images of the tests' own checkout builds them.
+// Images are to be built for this machine's architecture, with one tag, as the checkout's hack/images builds them.
 type Images struct {
-	// Checkout is the folder of the sources.
-	Checkout string
+	// Commit is an earlier one of the checkout; the checkout as it is where empty.
+	Commit string
 	// Version is the tag.
 	Version string
-	// Programs is the folder below Checkout that has the programs' packages; Names are the programs.
+	// Programs is the folder of the sources that has the programs' packages; Names are the programs.
 	Programs string
 	Names    []string
 }
 
 // buildImages builds the images as archives, which every node imports when it starts.
 func (c *Cluster) buildImages(ctx context.Context, images Images) error {
+	if images.Commit != "" {
+		if err := c.extract(ctx, images.Commit); err != nil {
+			return err
+		}
+	}
 	layouts := c.folder.join("layouts")
 	//nolint:gosec // our own tests say what is built
 	build := exec.CommandContext(ctx, "go", "-C", filepath.Join(c.options.Checkout, "hack", "images"), "run", ".",
-		"-module", images.Checkout, "-programs", images.Programs, "-only", strings.Join(images.Names, ","), "-version", images.Version,
+		"-module", c.Sources(images.Commit), "-programs", images.Programs, "-only", strings.Join(images.Names, ","), "-version", images.Version,
 		"-folder", layouts, "-platforms", "linux/"+runtime.GOARCH)
 	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building images: %w\n%s", err, output)
@@ -46,6 +51,27 @@ func (c *Cluster) buildImages(ctx context.Context, images Images) error {
 		}
 	}
 	return nil
+}
+
+// Sources is the folder of a commit's sources; that of the checkout where it is empty.
+func (c *Cluster) Sources(commit string) string {
+	if commit == "" {
+		return c.options.Checkout
+	}
+	return c.folder.join("sources", commit)
+}
+
+// extract puts a commit's sources into a folder.
+func (c *Cluster) extract(ctx context.Context, commit string) error {
+	folder := c.Sources(commit)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("making the folder of commit %s: %w", commit, err)
+	}
+	packed := c.folder.join("sources", commit+".tar")
+	if err := command(ctx, "git", "-C", c.options.Checkout, "archive", "--output="+packed, commit); err != nil {
+		return err
+	}
+	return command(ctx, "tar", "-xf", packed, "-C", folder)
 }
 
 // archive writes a folder as an archive.
