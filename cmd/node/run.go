@@ -94,6 +94,9 @@ func run(ctx context.Context, o *options) error {
 	if err := mgr.AddReadyzCheck("registered", agent.Check); err != nil {
 		return fmt.Errorf("adding the readiness check: %w", err)
 	}
+	if err := mgr.AddReadyzCheck("store", storage.Ready); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
 	// The signal ends the manager only after the streams have left: until then it must carry them through.
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 
 	"github.com/streamshift/streamshift/internal/engine"
@@ -39,6 +40,15 @@ func (e *StoreEngine) Check(ctx context.Context) error {
 		return err //nolint:wrapcheck // says what it was doing
 	}
 	e.probed.Store(true)
+	return nil
+}
+
+// Ready is a readiness check: the store has passed the test once. A store that goes away later makes no agent less ready: the node says so
+// itself, and the others are not better off. An agent whose store or credentials are wrong from the beginning stops a rolling update.
+func (e *StoreEngine) Ready(*http.Request) error {
+	if !e.probed.Load() {
+		return errNotProbed
+	}
 	return nil
 }
 

@@ -29,13 +29,13 @@ func helm(ctx context.Context, args ...string) {
 func installedByHelm() {
 	install := func(ctx context.Context) {
 		GinkgoHelper()
-		helm(ctx, "install", "streamshift", checkout("charts", "streamshift"), "--create-namespace",
+		helm(ctx, "install", "streamshift", checkout("charts", "streamshift"),
 			"--set", "store.url="+s3server.StoreURL(storeAddress), "--set", "image.tag="+version)
-		createCredentials(ctx)
 		awaitRollout(ctx)
 	}
 
 	It("runs", func(ctx SpecContext) {
+		createCredentials(ctx)
 		install(ctx)
 		createStream(ctx, "by-helm", v1alpha1.StreamSpec{})
 		clients := startClients(ctx, "by-helm")
@@ -55,7 +55,6 @@ func installedByHelm() {
 		helm(ctx, "uninstall", "streamshift", "--wait")
 		kubectl(ctx, "delete", "stream", "by-helm", "upgraded", "--wait=false")
 		// Nobody is there to remove the log. Either somebody is installed again, ...
-		kubectl(ctx, "-n", system, "delete", "secret", "streamshift-store-credentials")
 		install(ctx)
 		kubectl(ctx, "wait", "--for=delete", "stream/by-helm", "stream/upgraded", "--timeout="+patience.String())
 		Expect(objectsInStore()).To(BeEmpty())

@@ -66,8 +66,8 @@ replacements: # guards run the manager's own image
 // installByKustomize installs, and waits until everything runs.
 func installByKustomize(ctx context.Context, commit, tag string) {
 	GinkgoHelper()
-	kubectl(ctx, "apply", "--server-side", "-k", kustomization(commit, tag))
 	createCredentials(ctx)
+	kubectl(ctx, "apply", "--server-side", "-k", kustomization(commit, tag))
 	awaitRollout(ctx)
 	kubectl(ctx, "wait", "--for=condition=Ready", "streamnodes", "--all", "--timeout="+patience.String())
 }
@@ -89,9 +89,11 @@ func awaitRollout(ctx context.Context) {
 	}
 }
 
-// createCredentials makes the Secret with what the object store asks of agents.
+// createCredentials makes the namespace, and the Secret in it with what the object store asks of agents, before there are agents: they read
+// it when they start.
 func createCredentials(ctx context.Context) {
 	GinkgoHelper()
+	kubectl(ctx, "create", "namespace", system)
 	args := []string{"-n", system, "create", "secret", "generic", "streamshift-store-credentials"}
 	for _, variable := range s3server.Env() {
 		args = append(args, "--from-literal="+variable)
