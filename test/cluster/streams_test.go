@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -68,14 +67,6 @@ func ownedBy(ctx context.Context, node string) []string {
 	return owned
 }
 
-// gatewayURL is the gateway's Service at its ClusterIP, as clients in the cluster reach it.
-func gatewayURL(ctx context.Context) string {
-	GinkgoHelper()
-	service := &corev1.Service{}
-	Expect(api.Get(ctx, client.ObjectKey{Namespace: system, Name: "streamshift-gateway"}, service)).To(Succeed())
-	return "http://" + service.Spec.ClusterIP
-}
-
 // clientsOf are clients of several streams, each with writers of both kinds and a reader, through the Service.
 type clientsOf struct {
 	names []string
@@ -86,10 +77,11 @@ type clientsOf struct {
 func startClients(ctx context.Context, streams ...string) *clientsOf {
 	GinkgoHelper()
 	clients := &clientsOf{names: streams}
+	gateway := findGateway(ctx, 3*len(streams))
 	for _, name := range streams {
 		clients.runs = append(clients.runs, load.Start(ctx, load.Options{
-			URL:       gatewayURL(ctx) + "/v1/stream/" + namespace + "/" + name,
-			Producers: 1, Appenders: 1, Readers: 1, Pause: pause,
+			URL:       gateway.url + "/v1/stream/" + namespace + "/" + name,
+			Producers: 1, Appenders: 1, Readers: 1, Pause: pause, Client: gateway.http,
 		}))
 	}
 	clients.awaitAppends(ctx, 10)
