@@ -55,7 +55,7 @@ manifests: ## Write custom resource definitions, one role a component, the webho
 
 # Whose controllers run where; those that neither of the first two names run in the manager.
 node_controllers = session registration
-gateway_controllers = route
+gateway_controllers = route access
 everywhere = monitoring
 # $(call role,COMPONENT,CONTROLLERS): the component's role, from the markers in its controllers' packages.
 role = $(controller_gen) rbac:roleName=streamshift-$1,fileName=$1_role.yaml $(foreach c,$2,paths=./controllers/$c/...) \

@@ -22,6 +22,8 @@ component() {
     -e "s|imagePullPolicy: IfNotPresent|imagePullPolicy: {{ .Values.image.pullPolicy }}|" \
     -e "s|value: set by guard-image.yaml|value: {{ include \"streamshift.image\" (list . \"manager\") }}|" \
     -e "s|--drain-mode=Strict|--drain-mode={{ .Values.manager.drainMode }}|" \
+    -e "s|^( *)- --certificates=Own\$|\\1- --certificates={{ .Values.certificates }}\n\\1{{- with .Values.gateway.dnsNames }}\n\\1- --gateway-dns-names={{ join \",\" . }}\n\\1{{- end }}|" \
+    -e "s|--access=Authenticated|--access={{ .Values.gateway.access }}|" \
     -e "s|^( *)serviceAccountName: .*\$|&\\n\\1{{- with .Values.image.pullSecrets }}\\n\\1imagePullSecrets: {{ toYaml . \\| nindent 6 }}\\n\\1{{- end }}|" \
     -e "/^        resources:\$/,/^        securityContext:\$/c\\        resources: {{- toYaml .Values.$name.resources | nindent 10 }}\\n        securityContext:" |
     awk -v name="$name" '
@@ -42,18 +44,20 @@ node() {
     }
     /^        - name: STORE_URL$/ { print; print "          value: {{ .Values.store.url | quote }}"; skip = 4; next }
     skip > 0 { skip--; next }
-    { print }' |
+    { print }
+    /^          readOnly: true$/ {
+      print "        {{- if .Values.store.volumeClaim }}"
+      print "        - name: store"
+      print "          mountPath: /store"
+      print "        {{- end }}"
+    }' |
     sed -e 's|name: streamshift-store-credentials|name: {{ .Values.store.credentialsSecret }}|' -e 's|value: 1700MiB|value: {{ .Values.node.memoryLimit }}|'
   cat <<'YAML'
-        {{- if .Values.store.volumeClaim }}
-        volumeMounts:
-        - name: store
-          mountPath: /store
-      volumes:
+      {{- if .Values.store.volumeClaim }}
       - name: store
         persistentVolumeClaim:
           claimName: {{ .Values.store.volumeClaim }}
-        {{- end }}
+      {{- end }}
 YAML
 }
 
@@ -70,7 +74,7 @@ YAML
 } >"$templates/cluster.yaml"
 {
   header
-  documents config/rbac/{manager_account,manager_role,leader_election_role,node_account,node_role,gateway_account,gateway_role,guard_account,metrics_reader_role}.yaml |
+  documents config/rbac/{manager_account,manager_role,leader_election_role,node_account,node_role,gateway_account,gateway_role,guard_account,metrics_reader_role,client_roles}.yaml |
     awk '
       { print }
       /^  name: streamshift-node$/ && kind == "ServiceAccount" {
@@ -98,7 +102,7 @@ YAML
     sed -e 's|value: 1700MiB|value: {{ .Values.gateway.memoryLimit }}|'
   documents config/gateway/service.yaml | sed -e 's|type: ClusterIP|type: {{ .Values.gateway.service.type }}|' \
     -e 's|^spec:|  {{- with .Values.gateway.service.annotations }}\n  annotations: {{- toYaml . \| nindent 4 }}\n  {{- end }}\n&|'
-  documents config/gateway/address.yaml | sed -E 's#^(  gateway: ).*#\1{{ .Values.gateway.url | default (printf "http://streamshift-gateway.%s.svc" .Release.Namespace) }}#'
+  documents config/gateway/address.yaml | sed -E 's#^(  gateway: ).*#\1{{ .Values.gateway.url | default (printf "https://streamshift-gateway.%s.svc" .Release.Namespace) }}#'
 } >"$templates/gateway.yaml"
 
 # What has templates of its own, for Prometheus and Grafana, goes along as it is.

@@ -24,6 +24,7 @@ func newCommand() *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PreRunE:       func(*cobra.Command, []string) error { return o.secure.check() },
 		RunE:          func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	o.addFlags(command.Flags())

@@ -17,6 +17,7 @@ type options struct {
 	listenAddress, healthAddress string
 	metrics                      monitoring.Flags
 	defaultNamespace             string
+	secure                       secureOptions
 	limits                       gateway.Limits
 	// shutdownDelay is for how long requests are taken after the gateway said that it is not ready any more,
 	// shutdownTimeout how long those in flight may take after that.
@@ -40,8 +41,9 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	o.logging.BindFlags(goFlags)
 	f.AddGoFlagSet(goFlags)
 
-	f.StringVar(&o.listenAddress, "listen-address", o.listenAddress, "Where clients are served, HTTP/1.1 and HTTP/2 without TLS.")
+	f.StringVar(&o.listenAddress, "listen-address", o.listenAddress, "Where clients are served, by HTTP/1.1 and HTTP/2.")
 	o.metrics.Bind(f)
+	o.secure.bind(f)
 	f.StringVar(&o.healthAddress, "health-probe-bind-address", o.healthAddress, "Where /healthz and /readyz are served.")
 	f.StringVar(&o.defaultNamespace, "default-namespace", o.defaultNamespace, "Namespace of streams whose URL names none.")
 	f.DurationVar(&o.shutdownDelay, "shutdown-delay", o.shutdownDelay,

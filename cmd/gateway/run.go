@@ -25,6 +25,10 @@ const shutdownMargin = 5 * time.Second
 func run(ctx context.Context, o *options) error {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
 	log := ctrl.Log.WithName("gateway")
+	ways, err := o.secure.transport()
+	if err != nil {
+		return fmt.Errorf("reading certificates: %w", err)
+	}
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("building the scheme: %w", err)
@@ -37,7 +41,7 @@ func run(ctx context.Context, o *options) error {
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                  scheme,
 		Cache:                   route.CacheOptions(),
-		Metrics:                 o.metrics.Options(nil),
+		Metrics:                 o.metrics.Options(ways.metrics),
 		HealthProbeBindAddress:  o.healthAddress,
 		GracefulShutdownTimeout: &end,
 	})
@@ -48,9 +52,14 @@ func run(ctx context.Context, o *options) error {
 	if err := route.SetupWithManager(mgr, table); err != nil {
 		return fmt.Errorf("feeding the routing table: %w", err)
 	}
+	gate, err := o.secure.gate(mgr)
+	if err != nil {
+		return fmt.Errorf("setting up access: %w", err)
+	}
 	front := gateway.New(gateway.Config{
 		Table:            table,
-		Transport:        gateway.NewTransport(),
+		Transport:        gateway.NewTransport(ways.dial),
+		Access:           gate,
 		DefaultNamespace: o.defaultNamespace,
 		Limits:           o.limits,
 		Now:              time.Now,
@@ -58,11 +67,14 @@ func run(ctx context.Context, o *options) error {
 	})
 	metrics.Registry.MustRegister(front.Metrics().Collectors()...)
 	server := gateway.NewServer(gateway.ServerConfig{
-		Gateway: front, Address: o.listenAddress,
+		Gateway: front, Address: o.listenAddress, TLS: ways.server,
 		Delay: o.shutdownDelay, Timeout: o.shutdownTimeout, Log: log,
 	})
 	if err := mgr.Add(server); err != nil {
 		return fmt.Errorf("adding the server: %w", err)
+	}
+	if err := ways.add(mgr, log); err != nil {
+		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return fmt.Errorf("adding the health check: %w", err)

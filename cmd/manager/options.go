@@ -2,8 +2,6 @@ package main
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,21 +16,20 @@ import (
 
 // options are the command line's.
 type options struct {
-	metrics                                monitoring.Flags
-	healthAddress, webhookAddress          string
-	namespace                              string
-	leaderElect                            bool
-	certificateFolder                      string
-	certificateValidity, authorityValidity time.Duration
-	leaseDuration                          time.Duration
-	queriesPerSecond                       float32
-	drainTaints, nodeLabels                []string
-	drainLimits                            placement.Limits
-	takeoverAfter, openWithin              time.Duration
-	drainMode, guardImage                  string
-	drainGrace, drainSlowAfter             time.Duration
-	balancing                              balancingOptions
-	logging                                zap.Options
+	metrics                       monitoring.Flags
+	healthAddress, webhookAddress string
+	namespace                     string
+	leaderElect                   bool
+	certificates                  certificateOptions
+	leaseDuration                 time.Duration
+	queriesPerSecond              float32
+	drainTaints, nodeLabels       []string
+	drainLimits                   placement.Limits
+	takeoverAfter, openWithin     time.Duration
+	drainMode, guardImage         string
+	drainGrace, drainSlowAfter    time.Duration
+	balancing                     balancingOptions
+	logging                       zap.Options
 }
 
 func newCommand() *cobra.Command {
@@ -51,12 +48,8 @@ func newCommand() *cobra.Command {
 	o.metrics.Bind(flags)
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
 	flags.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the admission webhook is served")
-	flags.StringVar(&o.certificateFolder, "webhook-cert-dir", filepath.Join(os.TempDir(), "streamshift-webhook"),
-		"a writable folder for a copy of the webhook's public certificate")
-	flags.DurationVar(&o.certificateValidity, "webhook-cert-validity", 90*24*time.Hour,
-		"for how long a certificate of the webhook is valid; renewed when a quarter is left")
-	flags.DurationVar(&o.authorityValidity, "webhook-ca-validity", 5*365*24*time.Hour, "for how long the webhook's own authority is valid")
-	flags.StringVar(&o.namespace, "leader-election-namespace", "streamshift-system", "the namespace of the manager: of its lock, its certificate and its service")
+	o.certificates.bind(flags)
+	flags.StringVar(&o.namespace, "leader-election-namespace", "streamshift-system", "the namespace of the manager: of its lock, of certificates and services")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "elect a leader among the replicas; off only where exactly one runs")
 	flags.DurationVar(&o.leaseDuration, "node-lease-duration", 15*time.Second, "how long a node whose lease does not change is taken for ready")
 	flags.StringSliceVar(&o.drainTaints, "drain-taints", placement.DefaultDrainTaints(), "keys of Kubernetes node taints that drain a node")

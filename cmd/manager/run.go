@@ -10,7 +10,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/certificates"
 	"github.com/streamshift/streamshift/controllers/drain"
 	"github.com/streamshift/streamshift/controllers/fleet"
 	"github.com/streamshift/streamshift/controllers/guard"
@@ -33,7 +33,6 @@ import (
 	"github.com/streamshift/streamshift/controllers/streamnode"
 	"github.com/streamshift/streamshift/controllers/streamtransfer"
 	"github.com/streamshift/streamshift/controllers/transfers"
-	"github.com/streamshift/streamshift/controllers/webhookcert"
 	"github.com/streamshift/streamshift/internal/liveness"
 	"github.com/streamshift/streamshift/internal/wallclock"
 )
@@ -54,15 +53,15 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
-	var serving *webhookcert.Serving
-	hooks, err := webhookServer(o, func(c *tls.Config) { serving.Configure(c) })
+	serving := &certificates.Serving{}
+	hooks, err := webhookServer(o, serving.Configure)
 	if err != nil {
 		return err
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(o),
-		Metrics:                       o.metrics.Options(nil),
+		Metrics:                       o.metrics.Options(serving.Configure),
 		HealthProbeBindAddress:        o.healthAddress,
 		WebhookServer:                 hooks,
 		LeaderElection:                o.leaderElect,
@@ -73,10 +72,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
-	serving, err = webhookcert.Setup(ctx, mgr, direct, webhookcert.Options{
-		Namespace: o.namespace, Folder: o.certificateFolder, Validity: o.certificateValidity, CAValidity: o.authorityValidity,
-	})
-	if err != nil {
+	if err := o.certificates.add(mgr, direct, o.namespace, serving); err != nil {
 		return err
 	}
 	if err := addControllers(ctx, mgr, o); err != nil {
@@ -100,9 +96,6 @@ func cacheOptions(o *options) cache.Options {
 			&coordinationv1.Lease{}:         {Namespaces: map[string]cache.Config{v1alpha1.NodeLeaseNamespace: {}}},
 			&corev1.Pod{}:                   {Namespaces: map[string]cache.Config{o.namespace: {LabelSelector: guards}}},
 			&policyv1.PodDisruptionBudget{}: {Namespaces: map[string]cache.Config{o.namespace: {LabelSelector: guards}}},
-			&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {
-				FieldSelector: fields.OneTermEqualSelector("metadata.name", webhookcert.SecretName),
-			}}},
 		},
 	}
 }
@@ -191,7 +184,7 @@ func guardMode(o *options) (guard.Mode, error) {
 	return "", fmt.Errorf("--drain-mode is %q: choose %s, %s or %s", o.drainMode, guard.Strict, guard.Graceful, guard.Off)
 }
 
-func addChecks(mgr ctrl.Manager, serving *webhookcert.Serving) error {
+func addChecks(mgr ctrl.Manager, serving *certificates.Serving) error {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return fmt.Errorf("adding the health check: %w", err)
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +23,8 @@ type options struct {
 	storeURL         string
 	listenAddress    string
 	advertiseURL     string
+	certificates     string
+	insecureHTTP     bool
 	metrics          monitoring.Flags
 	healthAddress    string
 	defaultNamespace string
@@ -66,6 +70,9 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.storeURL, "store", "", "the URL of the object store (required)")
 	flags.StringVar(&o.listenAddress, "listen-address", ":4437", "where streams are served")
 	flags.StringVar(&o.advertiseURL, "advertise-url", "", "the base URL under which gateways and other nodes reach this one (required)")
+	flags.StringVar(&o.certificates, "tls-cert-dir", "", "a folder with tls.crt and tls.key of the node, and ca.crt; read again when they change. "+
+		"Only gateways with a certificate of that authority are served")
+	flags.BoolVar(&o.insecureHTTP, "insecure-http", false, "serve streams without TLS, to whoever reaches the node: to try things")
 	o.metrics.Bind(flags)
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
 	flags.StringVar(&o.defaultNamespace, "default-namespace", "default", "the namespace of streams whose URL names none")
@@ -97,6 +104,12 @@ func (o *options) check() error {
 		if required.value == "" {
 			return fmt.Errorf("--%s is required; --help says what it is", required.flag)
 		}
+	}
+	if (o.certificates != "") == o.insecureHTTP {
+		return errors.New("give --tls-cert-dir, or --insecure-http to serve without TLS, and not both")
+	}
+	if o.certificates != "" && !strings.HasPrefix(o.advertiseURL, "https://") {
+		return errors.New("--advertise-url must be https:// with --tls-cert-dir")
 	}
 	if o.shutdown != shutdownTransfer && o.shutdown != shutdownRestart {
 		return fmt.Errorf("--shutdown is %s or %s, not %q", shutdownTransfer, shutdownRestart, o.shutdown)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -29,6 +31,7 @@ import (
 	_ "github.com/streamshift/streamshift/internal/engine/store/cloud" // s3://, gs://, azblob://
 	"github.com/streamshift/streamshift/internal/routing"
 	"github.com/streamshift/streamshift/internal/storemeter"
+	"github.com/streamshift/streamshift/internal/tlsfolder"
 	"github.com/streamshift/streamshift/internal/wallclock"
 )
 
@@ -48,7 +51,11 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("finding the API server: %w", err)
 	}
 	config.QPS, config.Burst = o.queriesPerSecond, int(2*o.queriesPerSecond)
-	mgr, inbound, err := newManager(config, scheme, o)
+	folder, err := openCertificates(o)
+	if err != nil {
+		return err
+	}
+	mgr, inbound, err := newManager(config, scheme, o, folder)
 	if err != nil {
 		return err
 	}
@@ -74,6 +81,12 @@ func run(ctx context.Context, o *options) error {
 	front, err := newFront(o, sessions, log)
 	if err != nil {
 		return err
+	}
+	if folder != nil {
+		front.TLS = folder.PrivateServer(tlsfolder.GatewayName)
+		if err := watchCertificates(mgr, folder, log); err != nil {
+			return err
+		}
 	}
 	fences := &session.FenceWatch{Sessions: sessions, LeaseLapsed: agent.LeaseLapsed}
 	loads := &registration.LoadReporter{
@@ -108,6 +121,29 @@ func run(ctx context.Context, o *options) error {
 	return mgr.Start(running)
 }
 
+// openCertificates returns the folder of --tls-cert-dir; nil: without TLS.
+func openCertificates(o *options) (*tlsfolder.Folder, error) {
+	if o.certificates == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	folder, err := tlsfolder.Open(o.certificates)
+	if err != nil {
+		return nil, fmt.Errorf("reading --tls-cert-dir: %w", err)
+	}
+	return folder, nil
+}
+
+// watchCertificates takes in new ones; the node is not ready where its own has run out.
+func watchCertificates(mgr ctrl.Manager, folder *tlsfolder.Folder, log logr.Logger) error {
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return folder.Watch(ctx, log) })); err != nil {
+		return fmt.Errorf("watching certificates: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("certificate", func(*http.Request) error { return folder.Check(wallclock.Now()) }); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	return nil
+}
+
 // leave has the streams transferred away, where the agent is told to at its end.
 func leave(ctx context.Context, o *options, agent *registration.Agent, sessions *session.Reconciler, log logr.Logger) {
 	if o.shutdown != shutdownTransfer {
@@ -126,7 +162,11 @@ func leave(ctx context.Context, o *options, agent *registration.Agent, sessions 
 
 // newManager returns a manager whose cache has the streams that the node owns, and a second cache of the streams that a
 // pending transfer brings: a cache selects by all of its terms, never by one of two.
-func newManager(config *rest.Config, scheme *runtime.Scheme, o *options) (ctrl.Manager, cache.Cache, error) {
+func newManager(config *rest.Config, scheme *runtime.Scheme, o *options, folder *tlsfolder.Folder) (ctrl.Manager, cache.Cache, error) {
+	var certificate func(*tls.Config)
+	if folder != nil {
+		certificate = folder.Serve
+	}
 	gracePeriod := 2*o.stopTimeout + 5*time.Second
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme,
@@ -134,7 +174,7 @@ func newManager(config *rest.Config, scheme *runtime.Scheme, o *options) (ctrl.M
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject:         map[client.Object]cache.ByObject{&v1alpha1.Stream{}: {Field: session.OwnedBy(o.node)}},
 		},
-		Metrics:                 o.metrics.Options(nil),
+		Metrics:                 o.metrics.Options(certificate),
 		HealthProbeBindAddress:  o.healthAddress,
 		GracefulShutdownTimeout: &gracePeriod,
 	})

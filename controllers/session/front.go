@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -18,6 +19,8 @@ import (
 // every request is answered done or not applied, then the requests that wait are told so, then the server ends.
 type Front struct {
 	Address string
+	// TLS is the configuration of a server with TLS; nil: without.
+	TLS     *tls.Config
 	Handler http.Handler
 	// Connections bounds the connections that are open.
 	Connections *routing.Connections
@@ -47,10 +50,9 @@ func (f *Front) Start(ctx context.Context) error {
 	server := routing.NewServer(f.Handler)
 	server.BaseContext = func(net.Listener) context.Context { return waiting }
 	ended := make(chan error, 1)
-	guarded := f.Connections.Guard(server, listener)
-	go func() { ended <- server.Serve(guarded) }()
+	go func() { ended <- f.Connections.Serve(server, listener, f.TLS) }()
 	f.serving.Store(true)
-	f.Log.Info("Serving streams", "address", listener.Addr().String())
+	f.Log.Info("Serving streams", "address", listener.Addr().String(), "tls", f.TLS != nil)
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serving requests: %w", err)

@@ -119,11 +119,16 @@ func writeEnsured(w http.ResponseWriter, status int, s Stream, at engine.Appende
 	w.WriteHeader(status)
 }
 
-// location is the stream's absolute URL as the client wrote it. Behind a proxy the host is the one that it passes on.
+// location is the stream's absolute URL as the client wrote it. Behind a proxy, or a gateway, the host is the one that it passes on, and
+// the scheme the one that it says.
 func location(r *http.Request) string {
 	scheme := "http"
-	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+	if r.TLS != nil {
 		scheme = "https"
+	}
+	switch said := r.Header.Get("X-Forwarded-Proto"); said {
+	case "http", "https":
+		scheme = said
 	}
 	return scheme + "://" + r.Host + r.URL.EscapedPath()
 }

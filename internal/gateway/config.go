@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"context"
+	"errors"
 	"net"
 	"net/http"
 	"time"
@@ -72,6 +74,8 @@ type Config struct {
 	Table *routing.Table
 	// Transport sends requests to nodes; NewTransport makes one.
 	Transport http.RoundTripper
+	// Access decides who may do what; nil: everybody may do everything.
+	Access Access
 	// DefaultNamespace is the namespace of streams whose URL names none.
 	DefaultNamespace string
 	Limits           Limits
@@ -80,7 +84,6 @@ type Config struct {
 }
 
 const (
-	dialTimeout = 2 * time.Second
 	// nodeIdleTimeout is below the time after which a node closes an idle connection.
 	nodeIdleTimeout = time.Minute
 	pingAfter       = 10 * time.Second
@@ -91,14 +94,31 @@ const (
 	nodeWindow = 128 << 10
 )
 
-// NewTransport returns the transport to nodes: HTTP/2 without TLS. Over HTTP/2 a node that ends says which requests it
-// has not taken, and a request that is given up does not cost the connection that others use.
-func NewTransport() *http.Transport {
+// errPlainNode is about a node that does not speak TLS, where all have to.
+var errPlainNode = errors.New("the address of a node is not that of a server with TLS")
+
+// Dial connects to an address.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// DialTimeout is how long a connection to a node may take to come about.
+const DialTimeout = 2 * time.Second
+
+// NewTransport returns the transport to nodes: HTTP/2 over what dialTLS connects, which is a *tls.Conn, to nodes that speak TLS and to no
+// others; without TLS where dialTLS is nil. Over HTTP/2 a node that ends says which requests it has not taken, and a request that is
+// given up does not cost the connection that others use.
+func NewTransport(dialTLS Dial) *http.Transport {
 	var protocols http.Protocols
-	protocols.SetUnencryptedHTTP2(true)
+	dial := Dial((&net.Dialer{Timeout: DialTimeout}).DialContext)
+	if dialTLS == nil {
+		protocols.SetUnencryptedHTTP2(true)
+	} else {
+		protocols.SetHTTP2(true)
+		dial = func(context.Context, string, string) (net.Conn, error) { return nil, errPlainNode }
+	}
 	return &http.Transport{
 		Protocols:              &protocols,
-		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		DialContext:            dial,
+		DialTLSContext:         dialTLS,
 		DisableCompression:     true,
 		IdleConnTimeout:        nodeIdleTimeout,
 		MaxResponseHeaderBytes: maxNodeHeader,

@@ -57,7 +57,7 @@ func newExchange(g *Gateway, w http.ResponseWriter, r *http.Request, stream rout
 	now := g.cfg.Now()
 	x := &exchange{
 		g: g, w: w, r: r, stream: stream,
-		query: r.URL.RawQuery, header: endToEnd(r.Header),
+		query: r.URL.RawQuery, header: forNode(r),
 		begun: now, deadline: now.Add(g.cfg.Limits.ParkTimeout),
 		pause: firstPause, avoid: map[string]bool{},
 	}

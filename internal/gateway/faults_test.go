@@ -277,11 +277,11 @@ func TestHeaders(t *testing.T) {
 		w.WriteHeader(http.StatusOK)
 	})
 	a := b.client.Do(http.MethodGet, b.url+ordersPath+"?offset=-1&x=%2F", "", "Streamshift-Hops: 99", "Streamshift-Route-Epoch: 99",
-		"Connection: X-Hop", "X-Hop: 1", "X-End: 2", "Authorization: Bearer t", "User-Agent: me")
+		"Connection: X-Hop", "X-Hop: 1", "X-End: 2", "Authorization: Bearer t", "Cookie: t", "User-Agent: me")
 	r := <-got
 	want := http.Header{
-		"Streamshift-Route-Epoch": {"1"}, "Streamshift-Route-Role": {"owner"}, "X-End": {"2"},
-		"Authorization": {"Bearer t"}, "User-Agent": {"me"}, "Accept-Encoding": {"gzip"},
+		"Streamshift-Route-Epoch": {"1"}, "Streamshift-Route-Role": {"owner"}, "X-End": {"2"}, "X-Forwarded-Proto": {"http"},
+		"User-Agent": {"me"}, "Accept-Encoding": {"gzip"},
 	}
 	if diff := cmp.Diff(want, r.Header); diff != "" {
 		t.Errorf("what the node is sent differs (-want +got):\n%s", diff)

@@ -57,16 +57,23 @@ func (g *Gateway) Drain() { g.drain() }
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	stream, err := routing.ParsePath(r.URL.Path, g.cfg.DefaultNamespace)
 	if err != nil {
-		durablestreams.WriteProblem(w, routing.PathProblem(err))
+		g.refuse(w, routing.PathProblem(err))
+		return
+	}
+	switch r.Method {
+	case http.MethodOptions: // browsers ask so before they send a token
+		durablestreams.ServeOptions(w)
+		return
+	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodPost, http.MethodPut:
+	default:
+		g.refuse(w, durablestreams.MethodNotAllowed(r.Method))
+		return
+	}
+	if !g.admit(w, r, stream) {
 		return
 	}
 	x := newExchange(g, w, r, stream)
-	switch r.Method {
-	case http.MethodOptions:
-		durablestreams.ServeOptions(w)
-		return
-	case http.MethodGet, http.MethodHead, http.MethodDelete:
-	case http.MethodPost, http.MethodPut:
+	if r.Method == http.MethodPost || r.Method == http.MethodPut {
 		body, release, err := g.bodies.Read(w, r)
 		if err != nil {
 			g.metrics.refused.WithLabelValues("body").Inc()
@@ -75,9 +82,6 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		defer release()
 		x.body = body
-	default:
-		durablestreams.WriteProblem(w, durablestreams.MethodNotAllowed(r.Method))
-		return
 	}
 	defer x.leaveParking(parkedOther)
 	ctx := r.Context()

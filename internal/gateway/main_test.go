@@ -57,7 +57,7 @@ func newBench(t *testing.T, options routingtest.Options, limit func(l *gateway.L
 	if limit != nil {
 		limit(&limits)
 	}
-	transport := gateway.NewTransport()
+	transport := gateway.NewTransport(nil)
 	b.gateway = gateway.New(gateway.Config{
 		Table: b.table, Transport: transport, DefaultNamespace: "default", Limits: limits, Now: time.Now, Log: logr.Discard(),
 	})

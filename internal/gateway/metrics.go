@@ -15,7 +15,7 @@ type Metrics struct {
 	parkedNow, bodyBytes, replyBytes prometheus.GaugeFunc
 	connections                      prometheus.GaugeFunc
 	refusedConnections               prometheus.CounterFunc
-	parked, asked, refused           *prometheus.CounterVec
+	parked, asked, refused, denied   *prometheus.CounterVec
 	carriedOn, cutOff                prometheus.Counter
 }
 
@@ -46,6 +46,8 @@ func newMetrics(g *Gateway) *Metrics {
 			"Requests sent to nodes, by outcome: answered, sent_on, unaware, not_taken, unsent, broken.", "outcome"),
 		refused: counters("streamshift_gateway_refused_requests_total",
 			"Requests refused at a limit: park_time, stream_parking, parking, body. Each one may cost a producer its batch.", "limit"),
+		denied: counters("streamshift_gateway_denied_requests_total",
+			"Requests denied before anything was read of their bodies: unauthenticated, forbidden, unavailable (nobody could tell).", "reason"),
 		carriedOn: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "streamshift_gateway_event_streams_carried_on_total",
 			Help: "Event streams that went on at another session in the same connection of the client.",
@@ -60,6 +62,6 @@ func newMetrics(g *Gateway) *Metrics {
 // Collectors returns what a registry is to be given.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.parkedNow, m.bodyBytes, m.replyBytes, m.connections, m.refusedConnections, m.parked, m.asked, m.refused, m.carriedOn, m.cutOff,
+		m.parkedNow, m.bodyBytes, m.replyBytes, m.connections, m.refusedConnections, m.parked, m.asked, m.refused, m.denied, m.carriedOn, m.cutOff,
 	}
 }

@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -19,6 +21,8 @@ type ServerConfig struct {
 	Gateway *Gateway
 	// Address is where clients are served.
 	Address string
+	// TLS is the configuration of a server with TLS; nil: without.
+	TLS *tls.Config
 	// Delay is for how long requests are taken after readiness was withdrawn, Timeout how long those in flight may take
 	// after that.
 	Delay, Timeout time.Duration
@@ -68,10 +72,10 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	server := routing.NewServer(s.cfg.Gateway)
 	ended := make(chan error, 1)
-	guarded := s.cfg.Gateway.connections.Guard(server, listener)
-	go func() { ended <- server.Serve(guarded) }()
+	server.ErrorLog = slog.NewLogLogger(logr.ToSlogHandler(s.cfg.Log.V(1)), slog.LevelInfo)
+	go func() { ended <- s.cfg.Gateway.connections.Serve(server, listener, s.cfg.TLS) }()
 	s.state.Store(serverServing)
-	s.cfg.Log.Info("Serving clients", "address", listener.Addr().String())
+	s.cfg.Log.Info("Serving clients", "address", listener.Addr().String(), "tls", s.cfg.TLS != nil)
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serving clients: %w", err)

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -46,8 +47,24 @@ func (c *Connections) Open() int64 { return c.open.Load() }
 // Refused returns how many connections were refused so far.
 func (c *Connections) Refused() int64 { return c.refused.Load() }
 
-// Guard has the bound hold for a server and the listener that it serves.
-func (c *Connections) Guard(server *http.Server, listener net.Listener) net.Listener {
+// Serve serves within the bound until the server ends: with TLS and the configuration given, HTTP/2 where the client knows it; without
+// TLS where config is nil.
+func (c *Connections) Serve(server *http.Server, listener net.Listener, config *tls.Config) error {
+	guarded := c.guard(server, listener)
+	if config == nil {
+		return server.Serve(guarded) //nolint:wrapcheck // the caller tells http.ErrServerClosed apart
+	}
+	guarded.mute = true
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	server.Protocols = &protocols
+	server.TLSConfig = config
+	return server.ServeTLS(guarded, "", "") //nolint:wrapcheck // as above
+}
+
+// guard has the bound hold for a server and the listener that it serves.
+func (c *Connections) guard(server *http.Server, listener net.Listener) *guardedListener {
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
@@ -63,6 +80,8 @@ func (c *Connections) Guard(server *http.Server, listener net.Listener) net.List
 type guardedListener struct {
 	net.Listener
 	connections *Connections
+	// mute is set where clients beyond the bound cannot be told so, since they expect TLS first.
+	mute bool
 }
 
 // Accept returns the next connection that is within the bound. The server counts it before it accepts another.
@@ -72,12 +91,16 @@ func (l *guardedListener) Accept() (net.Conn, error) {
 		if err != nil || l.connections.open.Load() < l.connections.limit {
 			return conn, err //nolint:wrapcheck // the server tells errors of its listener apart
 		}
-		l.connections.refuse(conn)
+		l.connections.refuse(conn, l.mute)
 	}
 }
 
-func (c *Connections) refuse(conn net.Conn) {
+func (c *Connections) refuse(conn net.Conn, mute bool) {
 	c.refused.Add(1)
+	if mute {
+		_ = conn.Close()
+		return
+	}
 	select {
 	case c.refusing <- struct{}{}:
 	default:

@@ -21,7 +21,7 @@ func TestConnectionsBeyondTheLimitAreAnswered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			go func() { _ = server.Serve(connections.Guard(server, listener)) }()
+			go func() { _ = connections.Serve(server, listener, nil) }()
 			t.Cleanup(func() { _ = server.Close() })
 			ask := func(transport *http.Transport) (*http.Response, error) {
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+listener.Addr().String(), http.NoBody)

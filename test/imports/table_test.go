@@ -7,6 +7,8 @@ const (
 	admission    = module + "internal/admission"
 	handoff      = module + "internal/handoff"
 	naming       = module + "internal/naming"
+	pki          = module + "internal/pki"
+	tlsfolder    = module + "internal/tlsfolder"
 	crashpoint   = module + "internal/crashpoint"
 	wallclock    = module + "internal/wallclock"
 	liveness     = module + "internal/liveness"
@@ -60,6 +62,10 @@ var table = []rule{
 	{packages: admission, purity: pure, may: []string{api, apimachinery, condition}},
 	{packages: handoff, purity: pure, may: []string{api, apimachinery, condition, admission}},
 
+	// Certificates: who signs and what is due; what is shown and who is trusted.
+	{packages: pki, may: nil},
+	{packages: tlsfolder, may: []string{logr}},
+
 	// What keeps and serves streams: it knows nothing of Kubernetes.
 	{packages: engine + "/store/...", may: []string{engine + "/store/...", crashpoint, "gocloud.dev/...",
 		"cloud.google.com/go/storage", "github.com/aws/smithy-go", "github.com/Azure/azure-sdk-for-go/sdk/...", // their errors
@@ -77,7 +83,8 @@ var table = []rule{
 		api, condition, handoff, load, engine + "/...", streams, routing, controllers, crashpoint, kubernetes, runtime, logr, prometheus,
 	}},
 	{packages: module + "controllers/route", may: []string{api, condition, routing, kubernetes, runtime}},
-	{packages: module + "controllers/webhookcert", may: []string{kubernetes, runtime, "github.com/open-policy-agent/cert-controller/..."}},
+	{packages: module + "controllers/certificates", may: []string{pki, tlsfolder, kubernetes, runtime, logr}},
+	{packages: module + "controllers/access", may: []string{api, routing, module + "internal/gateway", kubernetes, "golang.org/x/sync/..."}},
 	{packages: module + "controllers/monitoring", may: []string{runtime, "github.com/spf13/pflag"}},
 	{packages: controllers, may: []string{
 		api, condition, admission, handoff, liveness, naming, placement, rebalance, load, controllers, crashpoint, kubernetes, runtime, logr, prometheus,

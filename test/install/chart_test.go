@@ -127,6 +127,7 @@ var _ = Describe("The Helm chart", Ordered, func() {
 			"node.extraArgs[0]=--slots=7", "node.memoryLimit=3GiB", "node.podLabels.a=b", "node.serviceAccountAnnotations.role=r",
 			"gateway.replicas=4", "gateway.url=https://streams.example.com", "gateway.service.type=LoadBalancer", "gateway.service.annotations.c=d",
 			"gateway.extraArgs[0]=--max-parked=5", "networkPolicies=false",
+			"certificates=External", "gateway.access=Anonymous", "gateway.dnsNames={streams.example.com}",
 		}, ","))
 		var all strings.Builder
 		for _, object := range objects {
@@ -140,6 +141,7 @@ var _ = Describe("The Helm chart", Ordered, func() {
 			`"value":"registry.example.com/s/manager:v9"`, `"imagePullPolicy":"Always"`, `"imagePullSecrets":[{"name":"pull"}]`,
 			`"replicas":3`, `--drain-mode=Graceful`, `--drain-limit=8`, `--slots=7`, `"value":"3GiB"`, `"a":"b"`, `"role":"r"`,
 			`"replicas":4`, `"gateway":"https://streams.example.com"`, `"type":"LoadBalancer"`, `"c":"d"`, `--max-parked=5`,
+			`--certificates=External`, `--access=Anonymous`, `--gateway-dns-names=streams.example.com`,
 		} {
 			Expect(all.String()).To(ContainSubstring(want))
 		}

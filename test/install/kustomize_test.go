@@ -45,7 +45,7 @@ var _ = Describe("What kustomize renders", func() {
 	It("tells everybody who is authenticated where the gateway is", func(ctx SpecContext) {
 		named := &corev1.ConfigMap{}
 		Expect(as(ctx, "streamshift-guard", "").Get(ctx, client.ObjectKey{Namespace: metav1.NamespacePublic, Name: "streamshift"}, named)).To(Succeed())
-		Expect(named.Data).To(HaveKeyWithValue("gateway", "http://streamshift-gateway.streamshift-system.svc"))
+		Expect(named.Data).To(HaveKeyWithValue("gateway", "https://streamshift-gateway.streamshift-system.svc"))
 	})
 })
 

@@ -37,6 +37,8 @@ type Options struct {
 	Folder string
 	// Audit says what the API server writes down.
 	Audit Audit
+	// Security says whether nodes and gateways speak TLS, and clients are asked who they are.
+	Security Security
 	// Programs is the folder of manager, node and gateway, as BuildWithTag returns it. Empty: those of the checkout's bin/.
 	Programs string
 	// Progress is told, a line each, what is built and started; nil for nobody.
@@ -60,6 +62,8 @@ type Cluster struct {
 	webhookServer string   // the name of the manager that the webhooks point at; empty before the first
 	webhooks      []string // the names of the webhook configurations installed
 
+	stopped chan struct{} // closed by Stop
+
 	mu        sync.Mutex
 	processes []*Process // in the order of their start
 }
@@ -70,7 +74,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Progress == nil {
 		options.Progress = io.Discard
 	}
-	c := &Cluster{options: options}
+	c := &Cluster{options: options, stopped: make(chan struct{})}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
@@ -129,6 +133,11 @@ func (c *Cluster) Stop() error {
 	c.mu.Lock()
 	processes := slices.Clone(c.processes)
 	c.processes = nil
+	select {
+	case <-c.stopped:
+	default:
+		close(c.stopped)
+	}
 	c.mu.Unlock()
 	var errs []error
 	for _, process := range slices.Backward(processes) {

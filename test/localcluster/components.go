@@ -3,11 +3,14 @@ package localcluster
 import (
 	"context"
 	"fmt"
-	"os"
+	"net"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/streamshift/streamshift/controllers/certificates"
 )
 
 // The addresses that a component may have, by what they are for.
@@ -16,6 +19,8 @@ const (
 	metricsAddress = "metrics"
 	healthAddress  = "health"
 	webhookAddress = "webhook"
+	// schemeAddress is no address: how the component serves streams.
+	schemeAddress = "scheme"
 )
 
 // ManagerOptions of one manager process.
@@ -88,10 +93,6 @@ func (c *Cluster) StartManager(ctx context.Context, options ManagerOptions) (*Pr
 	if err != nil {
 		return nil, err
 	}
-	certificates := c.folder.join(options.Name + "-certificates")
-	if err := os.MkdirAll(certificates, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of the webhook's certificates: %w", err)
-	}
 	isServer := c.webhookServer == "" || c.webhookServer == options.Name
 	arguments := func(addresses map[string]string) ([]string, error) {
 		if isServer {
@@ -104,7 +105,7 @@ func (c *Cluster) StartManager(ctx context.Context, options ManagerOptions) (*Pr
 			"--leader-elect",
 			"--leader-election-namespace=" + SystemNamespace,
 			"--webhook-bind-address=" + addresses[webhookAddress],
-			"--webhook-cert-dir=" + certificates,
+			"--gateway-dns-names=" + gatewayHost,
 			"--drain-mode=Off", // there is no kubelet to run guards
 		}, options.Args...), nil
 	}
@@ -128,16 +129,20 @@ func (c *Cluster) StartNode(ctx context.Context, options NodeOptions) (*Process,
 	if err != nil {
 		return nil, err
 	}
+	secure, err := c.secureArgs(ctx, certificates.NodeSecret)
+	if err != nil {
+		return nil, err
+	}
 	return c.startComponent(ctx, options.Name, "node", []string{metricsAddress, healthAddress, serveAddress},
 		func(addresses map[string]string) ([]string, error) {
-			return append([]string{
+			return slices.Concat([]string{
 				"--kubeconfig=" + kubeconfig,
 				"--node-name=" + options.Name,
 				"--slots=" + strconv.Itoa(options.Slots),
 				"--store=" + options.Store,
 				"--listen-address=" + addresses[serveAddress],
-				"--advertise-url=http://" + addresses[serveAddress],
-			}, options.Args...), nil
+				"--advertise-url=" + c.scheme() + "://" + addresses[serveAddress],
+			}, secure, options.Args), nil
 		})
 }
 
@@ -150,6 +155,13 @@ func (c *Cluster) StartGateway(ctx context.Context, options GatewayOptions) (*Pr
 	if err != nil {
 		return nil, err
 	}
+	secure, err := c.secureArgs(ctx, certificates.GatewaySecret)
+	if err != nil {
+		return nil, err
+	}
+	if c.options.Security == SecurityNone {
+		secure = append(secure, "--access=Open")
+	}
 	return c.startComponent(ctx, options.Name, "gateway", []string{metricsAddress, healthAddress, serveAddress},
 		func(addresses map[string]string) ([]string, error) {
 			args := []string{
@@ -160,7 +172,7 @@ func (c *Cluster) StartGateway(ctx context.Context, options GatewayOptions) (*Pr
 			if options.ParkTimeout > 0 {
 				args = append(args, "--park-timeout="+options.ParkTimeout.String())
 			}
-			return append(args, options.Args...), nil
+			return slices.Concat(args, secure, options.Args), nil
 		})
 }
 
@@ -189,6 +201,7 @@ func (c *Cluster) startComponent(
 			}
 			addresses[purpose] = address
 		}
+		addresses[schemeAddress] = c.scheme()
 		own, err := args(addresses)
 		if err != nil {
 			return invocation{}, err
@@ -205,8 +218,28 @@ func (c *Cluster) startComponent(
 	}})
 }
 
+// scheme is how nodes and gateways serve streams.
+func (c *Cluster) scheme() string {
+	if c.options.Security == SecurityNone {
+		return "http"
+	}
+	return "https"
+}
+
 // URL is where a node or a gateway serves streams.
-func (p *Process) URL() string { return "http://" + p.addresses[serveAddress] }
+func (p *Process) URL() string {
+	address := p.addresses[serveAddress]
+	if p.addresses[schemeAddress] == "https" {
+		_, port, err := net.SplitHostPort(address)
+		if err == nil {
+			address = net.JoinHostPort(gatewayHost, port) // the certificate has the name, not the address
+		}
+	}
+	return p.addresses[schemeAddress] + "://" + address
+}
+
+// Address is where a node or a gateway listens.
+func (p *Process) Address() string { return p.addresses[serveAddress] }
 
 // MetricsURL is where a component of Streamshift shows its metrics, to those whose role lets them get the path.
 func (p *Process) MetricsURL() string { return "https://" + p.addresses[metricsAddress] + "/metrics" }

@@ -83,7 +83,7 @@ func (c *Cluster) AwaitNode(ctx context.Context, name string) error {
 
 // InstallStreamshift installs everything that the components need but the webhook, which StartManager installs.
 func (c *Cluster) InstallStreamshift(ctx context.Context) error {
-	for _, namespace := range []string{SystemNamespace, v1alpha1.NodeLeaseNamespace, "default"} {
+	for _, namespace := range []string{SystemNamespace, v1alpha1.NodeLeaseNamespace, "default", "kube-public"} {
 		if err := c.CreateNamespace(ctx, namespace); err != nil {
 			return err
 		}

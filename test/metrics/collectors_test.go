@@ -89,7 +89,7 @@ func everything(t *testing.T) *gathering {
 	g.MustRegister(front.Metrics().Collectors()...)
 
 	entrance := gateway.New(gateway.Config{
-		Table: routing.NewTable(), Transport: gateway.NewTransport(), Limits: gateway.DefaultLimits(), Now: time.Now, Log: logr.Discard(),
+		Table: routing.NewTable(), Transport: gateway.NewTransport(nil), Limits: gateway.DefaultLimits(), Now: time.Now, Log: logr.Discard(),
 	})
 	g.MustRegister(entrance.Metrics().Collectors()...)
 	return g

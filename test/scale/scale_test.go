@@ -88,7 +88,7 @@ func TestClientsHarmNobodyElseAtAGateway(t *testing.T) {
 	cluster.AddNode("a")
 	table := routing.NewTable()
 	cluster.Feed(table)
-	transport := gateway.NewTransport()
+	transport := gateway.NewTransport(nil)
 	t.Cleanup(transport.CloseIdleConnections)
 	server := routing.NewServer(gateway.New(gateway.Config{
 		Table: table, Transport: transport, DefaultNamespace: "default", Limits: gateway.DefaultLimits(), Now: time.Now, Log: logr.Discard(),
