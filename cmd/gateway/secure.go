@@ -78,7 +78,7 @@ type transport struct {
 	// metrics sets the certificate that metrics are served with.
 	metrics func(*tls.Config)
 	// dial is nil where nodes are reached without TLS.
-	dial gateway.Dial
+	dial    gateway.Dial
 	folders []*tlsfolder.Folder
 }
 
