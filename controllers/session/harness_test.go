@@ -36,6 +36,8 @@ type harness struct {
 	mu   sync.Mutex
 	now  time.Time
 	away bool
+	// restored is what is answered to questions for the stream; nil: what the server has.
+	restored *v1alpha1.Stream
 }
 
 var errAway = errors.New("the API server is away")
@@ -57,6 +59,10 @@ func newHarness(t *testing.T) *harness {
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if h.isAway() {
 				return errAway
+			}
+			if answer := h.answer(); answer != nil {
+				answer.DeepCopyInto(object.(*v1alpha1.Stream))
+				return nil
 			}
 			return c.Get(ctx, key, object, options...)
 		},
@@ -101,6 +107,12 @@ func (h *harness) isAway() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.away
+}
+
+func (h *harness) answer() *v1alpha1.Stream {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.restored
 }
 
 func (h *harness) setAway(away bool) {

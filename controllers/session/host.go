@@ -56,6 +56,9 @@ type entry struct {
 	// unansweredSince is since when steps on the register were proposed in vain, and nobody answered; zero: they are
 	// answered.
 	unansweredSince time.Time
+	// setBackSince is since when the newest version delivered is older than the one known: the watch is behind an own write,
+	// for a moment, or etcd was restored from a backup; zero: it is not.
+	setBackSince time.Time
 	// inboundSince is when the pending transfer that brings the stream here was seen; overdue, that this is long ago.
 	inboundSince time.Time
 	overdue      bool
@@ -102,8 +105,38 @@ func (h *host) see(stream *v1alpha1.Stream, from origin) {
 		}
 		e.end() // deleted and created anew under its name: another stream
 	case !register.Newer(stream, e.stream):
+		e.noteAge(stream, h.now())
 		return
 	}
+	h.take(e, stream, from)
+}
+
+// noteAge notes whether a version that is not newer than the one known is older.
+func (e *entry) noteAge(stream *v1alpha1.Stream, now time.Time) {
+	switch {
+	case !register.Newer(e.stream, stream):
+		e.setBackSince = time.Time{}
+	case e.setBackSince.IsZero():
+		e.setBackSince = now
+	}
+}
+
+// setBack takes in what the API server answered to a question that was asked when the version known was known already. One that
+// is older proves that the register was set back, and is the truth. What this node may have opened since then nobody knows, so
+// that it opens at no epoch that this version assigns.
+func (h *host) setBack(stream *v1alpha1.Stream, known string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.entries[types.NamespacedName{Namespace: stream.Namespace, Name: stream.Name}]
+	if e == nil || e.stream.UID != stream.UID || e.stream.ResourceVersion != known || !register.Newer(e.stream, stream) {
+		return // something newer came meanwhile
+	}
+	e.session.MayOpen = 0
+	h.take(e, stream, listedAtStart)
+}
+
+// take has a version be the one that is known.
+func (h *host) take(e *entry, stream *v1alpha1.Stream, from origin) {
 	var known *v1alpha1.StreamStatus
 	if e.stream != nil && e.stream.UID == stream.UID {
 		known = &e.stream.Status
@@ -114,7 +147,7 @@ func (h *host) see(stream *v1alpha1.Stream, from origin) {
 	if from == seenLive {
 		e.session.MayOpen = handoff.Assigned(h.me, known, &stream.Status, e.session.MayOpen)
 	}
-	e.stream, e.settings, e.seenAt = stream, settingsOf(stream), h.now()
+	e.stream, e.settings, e.seenAt, e.setBackSince = stream, settingsOf(stream), h.now(), time.Time{}
 	e.tell()
 }
 

@@ -29,6 +29,9 @@ type view struct {
 	involved bool
 	// gone tells that the stream does not exist any more; forgettable, that it went elsewhere a while ago.
 	gone, forgettable bool
+	// setBack tells that an older version of the register than this one was delivered, setBackLong that this was a while ago
+	// and nothing newer came.
+	setBack, setBackLong bool
 	// removing and removed tell how far the removal of a deleted stream's log is.
 	removing, removed bool
 	// deleted tells that the log says that the stream is deleted.
@@ -47,6 +50,9 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*vi
 	if v != nil && v.session.CutOff && v.session.Phase == handoff.SessionOpen && v.stream.Status.PendingTransfer != nil {
 		return r.tryToReach(ctx, key, v)
 	}
+	if v != nil && v.setBackLong {
+		return r.askAgain(ctx, key, v)
+	}
 	if v == nil || !v.involved || r.watched(ctx, key, v.stream) {
 		return v, nil
 	}
@@ -62,6 +68,24 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*vi
 		return nil, fmt.Errorf("asking where the stream is: %w", err)
 	}
 	r.host.see(stream, seenLive)
+	return r.host.view(key, r.Now()), nil
+}
+
+// askAgain asks the API server for a stream of which an older version was delivered than is known. The watch is behind, or etcd was
+// restored from a backup, which leaves every object the version that it had.
+func (r *Reconciler) askAgain(ctx context.Context, key types.NamespacedName, v *view) (*view, error) {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	stream := &v1alpha1.Stream{}
+	switch err := r.Live.Get(ctx, key, stream); {
+	case apierrors.IsNotFound(err):
+		v.gone = true
+		return v, nil
+	case err != nil:
+		return nil, fmt.Errorf("asking for the register of a stream: %w", err)
+	}
+	r.host.see(stream, seenLive)
+	r.host.setBack(stream, v.stream.ResourceVersion)
 	return r.host.view(key, r.Now()), nil
 }
 
@@ -88,6 +112,8 @@ func (h *host) view(key types.NamespacedName, now time.Time) *view {
 		removing: e.removing, removed: e.removed, deleted: e.deleted, involved: involves(e.stream, h.me),
 		forgettable: now.Sub(e.seenAt) >= forgetAfter,
 	}
+	v.setBack = !e.setBackSince.IsZero()
+	v.setBackLong = v.setBack && now.Sub(e.setBackSince) >= setBackAfter
 	v.session.CutOff = e.cutOff(now)
 	v.openAfter = e.openAfter
 	if !e.failingSince.IsZero() && e.session.Phase == handoff.SessionNone && now.Sub(e.failingSince) >= tellFailureAfter {

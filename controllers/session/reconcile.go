@@ -44,6 +44,8 @@ const (
 	retryAfter = time.Second
 	// forgetAfter is for how long the node remembers where a stream went, for requests that still come here.
 	forgetAfter = time.Minute
+	// setBackAfter is after how long an older register than the one known is taken for more than a watch that is behind.
+	setBackAfter = 2 * time.Second
 	// tellFailureAfter is for how long opening a stream must fail before the stream's condition says so: once an epoch.
 	tellFailureAfter = 2 * time.Second
 	// firstOpenPause is how long the attempt after a failed opening waits; each further one twice as long, openPauseDoubles
@@ -162,6 +164,8 @@ func decideOpen(v *view, step handoff.Decision, now time.Time) decision {
 // lookAgainAfter returns when a stream is to be looked at though nothing changes: 0 for never.
 func lookAgainAfter(v *view, d decision, now time.Time) time.Duration {
 	switch {
+	case v.setBack:
+		return retryAfter
 	case !v.involved:
 		return forgetAfter
 	case now.Before(v.openAfter):

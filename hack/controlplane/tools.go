@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	_ "go.etcd.io/etcd/etcdutl/v3"
 	_ "k8s.io/kubernetes/cmd/kube-apiserver"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
 	_ "k8s.io/kubernetes/cmd/kube-proxy"

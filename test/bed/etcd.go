@@ -44,28 +44,34 @@ func (b *Bed) Restore(ctx context.Context, stored StoredStream) error {
 }
 
 func (b *Bed) askEtcd(ctx context.Context, what string, question map[string]string, answer any) error {
-	body, err := json.Marshal(question)
+	body, err := b.callEtcd(ctx, "kv/"+what, question)
 	if err != nil {
-		return fmt.Errorf("encoding a question to etcd: %w", err)
+		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.Cluster.EtcdURL()+"/v3/kv/"+what, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("asking etcd: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("asking etcd: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = errors.New(response.Status + ": " + string(text))
-	}
-	if err == nil {
-		err = json.Unmarshal(text, answer)
-	}
-	if err != nil {
+	defer func() { _ = body.Close() }()
+	if err := json.NewDecoder(io.LimitReader(body, answerLimit)).Decode(answer); err != nil {
 		return fmt.Errorf("asking etcd to %s: %w", what, err)
 	}
 	return nil
+}
+
+// callEtcd asks by the JSON that etcd takes in place of gRPC, and returns the answer's body.
+func (b *Bed) callEtcd(ctx context.Context, what string, question map[string]string) (io.ReadCloser, error) {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a question to etcd: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.Cluster.EtcdURL()+"/v3/"+what, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("asking etcd: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("asking etcd: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, answerLimit))
+		return nil, errors.Join(fmt.Errorf("asking etcd to %s: %s: %s", what, response.Status, text), response.Body.Close())
+	}
+	return response.Body, nil
 }

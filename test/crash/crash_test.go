@@ -56,6 +56,7 @@ func TestOnRealProcesses(t *testing.T) {
 		})
 	}
 	t.Run("a register restored from a backup locks no stream", func(t *testing.T) { testRestore(t, r) })
+	t.Run("a cluster restored from a snapshot locks no stream", func(t *testing.T) { testRestoreSnapshot(t, r) })
 	t.Run("an API server that goes away under a transfer stops no stream", func(t *testing.T) { testOutage(t, r) })
 }
 
@@ -145,41 +146,52 @@ func (t *trial) seenByBoth(ctx context.Context) error {
 	return nil
 }
 
-// testRestore sets one register back to what it was two owners ago, in etcd itself. The log is ahead of it then.
-func testRestore(t *testing.T, r *runner) {
+// linesTold is how many lines of a log are printed.
+const linesTold = 25
+
+// restored is a stream that clients append to while its register goes back to what it was.
+type restored struct {
+	*trial
+
+	recording *history.Recording
+	before    v1alpha1.StreamStatus
+}
+
+func startRestored(t *testing.T, r *runner, name string) *restored {
 	t.Helper()
-	ctx := t.Context()
 	s := &trial{runner: r}
-	if err := s.makeStream(ctx, "restored"); err != nil {
+	if err := s.makeStream(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-	recording := history.Start(ctx, history.Options{
+	return &restored{trial: s, before: s.stream.Status, recording: history.Start(t.Context(), history.Options{
 		URL:       r.bed.Gateway.URL() + "/v1/stream/" + namespace + "/" + s.stream.Name,
 		Producers: 2, Appenders: 1, Followers: 1, Samplers: 1, Pause: time.Millisecond,
-	})
-	backup, err := r.bed.ReadStored(ctx, namespace, s.stream.Name)
-	if err != nil {
+	})}
+}
+
+// move has another node own the stream, so that the log is ahead of the backup.
+func (s *restored) move(t *testing.T) {
+	t.Helper()
+	if _, err := s.transfer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	before := s.stream.Status
-	if _, err := s.transfer(ctx); err != nil {
-		t.Fatal(err)
-	}
-	settled := func() {
-		t.Helper()
-		if err := s.settle(ctx, recording); err != nil {
-			t.Fatal(err)
-		}
-	}
-	settled()
-	if s.stream.Status.Node == before.Node || s.stream.Status.Epoch <= before.Epoch {
+	s.rest(t)
+	if s.stream.Status.Node == s.before.Node || s.stream.Status.Epoch <= s.before.Epoch {
 		t.Fatalf("the transfer led to %+v", s.stream.Status)
 	}
-	log := s.stream.Status.Epoch
-	if err := r.bed.Restore(ctx, backup); err != nil {
+}
+
+func (s *restored) rest(t *testing.T) {
+	t.Helper()
+	if err := s.settle(t.Context(), s.recording); err != nil {
 		t.Fatal(err)
 	}
-	err = s.await(ctx, "the register to be above the log again", func(ctx context.Context) error {
+}
+
+// judge waits until the register is above the log, which was at this epoch, and looks for every record.
+func (s *restored) judge(t *testing.T, log int64) {
+	t.Helper()
+	err := s.await(t.Context(), "the register to be above the log again", func(ctx context.Context) error {
 		if err := s.awaitServed(ctx, s.stream); err != nil {
 			return err
 		}
@@ -189,10 +201,11 @@ func testRestore(t *testing.T, r *runner) {
 		return nil
 	})
 	if err != nil {
+		s.tellLogs(t)
 		t.Fatal(err)
 	}
-	settled()
-	h, stored, err := recording.Stop(ctx)
+	s.rest(t)
+	h, stored, err := s.recording.Stop(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +213,58 @@ func testRestore(t *testing.T, r *runner) {
 		t.Error(wrong)
 	}
 	t.Logf("restored from epoch %d to %d, served again at %d on %s: %d appends, %d failed requests",
-		log, before.Epoch, s.stream.Status.Epoch, s.stream.Status.Node, len(h.Appends), h.Failures)
+		log, s.before.Epoch, s.stream.Status.Epoch, s.stream.Status.Node, len(h.Appends), h.Failures)
+}
+
+// tellLogs prints what every process said last.
+func (s *restored) tellLogs(t *testing.T) {
+	t.Helper()
+	for _, process := range s.bed.Cluster.Processes() {
+		log, err := process.Log()
+		if err != nil {
+			t.Log(err)
+		}
+		lines := strings.Split(strings.TrimSpace(log), "\n")
+		t.Logf("%s: %s", process.Name(), strings.Join(lines[max(0, len(lines)-linesTold):], "\n"))
+	}
+}
+
+// testRestore sets one register back to what it was two owners ago, in etcd itself. The log is ahead of it then.
+func testRestore(t *testing.T, r *runner) {
+	t.Helper()
+	s := startRestored(t, r, "restored")
+	backup, err := r.bed.ReadStored(t.Context(), namespace, s.stream.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.move(t)
+	log := s.stream.Status.Epoch
+	if err := r.bed.Restore(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	s.judge(t, log)
+}
+
+// testRestoreSnapshot has all of etcd go back, as after a disaster: every register, node, lease and token.
+func testRestoreSnapshot(t *testing.T, r *runner) {
+	t.Helper()
+	if r.bed.RestoreTool() == "" {
+		t.Skip("left out: KUBEBUILDER_ASSETS has no etcdutl to restore a snapshot with")
+	}
+	s := startRestored(t, r, "restored-with-all")
+	snapshot, err := r.bed.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.move(t)
+	log := s.stream.Status.Epoch
+	if err := r.bed.RestoreSnapshot(t.Context(), snapshot); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.bed.Cluster.AwaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.judge(t, log)
 }
 
 func TestEveryPointHasACase(t *testing.T) {
