@@ -117,6 +117,9 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := slots.Watch(ctx, mgr.GetCache(), ledger); err != nil {
 		return err
 	}
+	if err := mgr.Add(&slots.Watchdog{Ledger: ledger, Live: mgr.GetAPIReader()}); err != nil {
+		return fmt.Errorf("adding the look for registers that were set back: %w", err)
+	}
 	maker := &transfers.Maker{Client: mgr.GetClient(), Now: wallclock.Now}
 	streams := &stream.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger,

@@ -31,11 +31,13 @@ type Ledger struct {
 	// doubtful are the reservations whose step may or may not have been taken.
 	doubtful map[types.UID]bool
 	usage    map[string]Usage
+	// setBack are the streams of which an older version than the one counted was delivered last.
+	setBack map[types.UID]bool
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
-	return &Ledger{streams: map[types.UID]*v1alpha1.Stream{}, reserved: map[types.UID]string{}, doubtful: map[types.UID]bool{}, usage: map[string]Usage{}}
+	return &Ledger{streams: map[types.UID]*v1alpha1.Stream{}, reserved: map[types.UID]string{}, doubtful: map[types.UID]bool{}, usage: map[string]Usage{}, setBack: map[types.UID]bool{}}
 }
 
 // Usage returns how many slots of a node are taken.
@@ -134,8 +136,10 @@ func (l *Ledger) Observe(stream *v1alpha1.Stream) {
 	defer l.mu.Unlock()
 	known := l.streams[stream.UID]
 	if known != nil && register.Newer(known, stream) {
+		l.setBack[stream.UID] = true
 		return
 	}
+	delete(l.setBack, stream.UID)
 	l.streams[stream.UID] = stream
 	l.replace(known, stream)
 	if l.doubtful[stream.UID] && known != nil && known.ResourceVersion != stream.ResourceVersion {
@@ -152,6 +156,7 @@ func (l *Ledger) Forget(stream types.UID) {
 	defer l.mu.Unlock()
 	known := l.streams[stream]
 	delete(l.streams, stream)
+	delete(l.setBack, stream)
 	l.replace(known, nil)
 	if l.doubtful[stream] {
 		l.release(stream)
