@@ -3,8 +3,11 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -229,6 +232,84 @@ func TestServerEndsWithoutBreakingARequest(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("ending: %v", err)
 	}
+}
+
+// Clients that write without a pause, on connections that they keep, learn from an answer that they must leave, and are never cut off. Once the
+// server says that it is not ready, their new connections go elsewhere, as a load balancer would have it.
+func TestAServerThatEndsCutsNobodyOff(t *testing.T) {
+	for name, protocol := range map[string]func(*http.Protocols, bool){
+		"HTTP/1.1": (*http.Protocols).SetHTTP1,
+		"HTTP/2":   (*http.Protocols).SetUnencryptedHTTP2,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, routingtest.Options{}, nil)
+			b.Start(orders, text, "a")
+			address := make(chan string, 1)
+			server := gateway.NewServer(gateway.ServerConfig{
+				Gateway: b.gateway, Address: "127.0.0.1:0", Delay: time.Second, Timeout: 10 * time.Second,
+				Log: logr.New(&addressSink{address: address}),
+			})
+			ctx, end := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- server.Start(ctx) }()
+			here, elsewhere := <-address, strings.TrimPrefix(b.url, "http://")
+
+			transport := &http.Transport{Protocols: &http.Protocols{}, MaxIdleConnsPerHost: writersAtOnce}
+			protocol(transport.Protocols, true)
+			transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				to := here
+				if server.Ready(nil) != nil {
+					to = elsewhere
+				}
+				return (&net.Dialer{}).DialContext(ctx, network, to)
+			}
+			defer transport.CloseIdleConnections()
+			writing, stop := context.WithCancel(t.Context())
+			defer stop()
+			var writers sync.WaitGroup
+			var written atomic.Int64
+			for range writersAtOnce {
+				writers.Go(func() {
+					for writing.Err() == nil {
+						if err := post(t.Context(), transport, b.url+ordersPath); err != nil {
+							t.Errorf("cut off: %v", err)
+							return
+						}
+						written.Add(1)
+					}
+				})
+			}
+			routingtest.Eventually(t, "all write", func() bool { return written.Load() > 10*writersAtOnce })
+			end()
+			if err := <-ended; err != nil {
+				t.Errorf("ending: %v", err)
+			}
+			stop()
+			writers.Wait()
+		})
+	}
+}
+
+// writersAtOnce write to a server that ends.
+const writersAtOnce = 8
+
+// post appends, once.
+func post(ctx context.Context, transport *http.Transport, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("x"))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "text/plain")
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusNoContent {
+		return fmt.Errorf("answered %d", response.StatusCode)
+	}
+	return nil
 }
 
 // addressSink learns from the log where a server listens.

@@ -70,7 +70,9 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening for clients: %w", err)
 	}
-	server := routing.NewServer(s.cfg.Gateway)
+	server := routing.NewServer(http.HandlerFunc(s.serve))
+	// Shutdown begins before the requests that would last are ended: their answers, too, then say that the connection ends.
+	server.RegisterOnShutdown(s.cfg.Gateway.Drain)
 	ended := make(chan error, 1)
 	server.ErrorLog = slog.NewLogLogger(logr.ToSlogHandler(s.cfg.Log.V(1)), slog.LevelInfo)
 	go func() { ended <- s.cfg.Gateway.connections.Serve(server, listener, s.cfg.TLS) }()
@@ -85,13 +87,21 @@ func (s *Server) Start(ctx context.Context) error {
 	return s.end(server) //nolint:contextcheck // the context has ended: what follows is what it started
 }
 
-// end takes requests for a while, ends what would last, and waits for the rest.
+// serve answers a request. Once the server ends, each answer asks its client to use another connection from now on: one that is closed while
+// a request is under way on it leaves the client not knowing what became of that.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if s.state.Load() == serverEnding {
+		w.Header().Set("Connection", "close") // by HTTP/2, too: it then asks the client to leave
+	}
+	s.cfg.Gateway.ServeHTTP(w, r)
+}
+
+// end takes requests for a while, by which clients leave, ends what would last, and waits for the rest.
 func (s *Server) end(server *http.Server) error {
 	s.cfg.Log.Info("Ending: not ready any more")
 	if s.cfg.Delay > 0 {
 		<-time.After(s.cfg.Delay)
 	}
-	s.cfg.Gateway.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Timeout)
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil {
