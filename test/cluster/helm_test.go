@@ -21,7 +21,7 @@ func helm(ctx context.Context, args ...string) {
 	built, err := exec.CommandContext(ctx, checkout("hack", "helm", "build.sh")).Output()
 	Expect(err).NotTo(HaveOccurred())
 	args = append([]string{"--kubeconfig", cluster.Kubeconfig(), "--namespace", system}, args...)
-	output, err := exec.CommandContext(ctx, strings.TrimSpace(string(built)), args...).CombinedOutput() //nolint:gosec // our own build
+	output, err := exec.CommandContext(ctx, strings.TrimSpace(string(built)), args...).CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "helm %v: %s", args, output)
 }
 

@@ -76,7 +76,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 
 // takeLock waits until no other cluster is on this machine.
 func takeLock(path string) (*os.File, error) {
-	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // beside the cluster's folder
+	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the clusters' lock: %w", err)
 	}
@@ -116,7 +116,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		}
 		c.processes = append(c.processes, started)
 	}
-	if err := c.startControlPlane(); err != nil {
+	if err := c.startControlPlane(ctx); err != nil {
 		return err
 	}
 	for _, n := range nodes() {
@@ -127,7 +127,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startClientsProxy(); err != nil {
 		return err
 	}
-	c.progress("control plane and nodes are started")
+	c.progress("everything is started")
 	return nil
 }
 
@@ -185,12 +185,6 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) { return c.folder.administr
 // AwaitNodes waits until every node is ready. It works on the clients' machine.
 func (c *Cluster) AwaitNodes(ctx context.Context) error {
 	api, err := c.api()
-	if err != nil {
-		return err
-	}
-	err = await(ctx, "the API server to be ready", apiServerTimeout, func(ctx context.Context) error {
-		return api.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-	})
 	if err != nil {
 		return err
 	}

@@ -18,12 +18,13 @@ const GracePeriod = 20 * time.Second
 
 // Bounds of waits, on a busy machine.
 const (
-	apiServerTimeout = 90 * time.Second
+	apiServerTimeout = 120 * time.Second
 	nodesTimeout     = 120 * time.Second
 )
 
-// startControlPlane starts etcd, the API server, the controller manager and the scheduler, each alone and without an election.
-func (c *Cluster) startControlPlane() error {
+// startControlPlane starts etcd, the API server, the controller manager and the scheduler, each alone and without an election. The last two
+// end by themselves where the API server takes long, so they come when it is ready.
+func (c *Cluster) startControlPlane(ctx context.Context) error {
 	pki := func(name string) string { return c.folder.join("pki", name) }
 	programs := []struct {
 		name string
@@ -66,6 +67,15 @@ func (c *Cluster) startControlPlane() error {
 			return err
 		}
 		c.processes = append(c.processes, started)
+		if program.name != "kube-apiserver" {
+			continue
+		}
+		ready := func(ctx context.Context) error {
+			return command(ctx, "nsenter", "--net="+control.namespacePath(), c.Kubectl(), "--kubeconfig="+c.Kubeconfig(), "get", "--raw=/readyz")
+		}
+		if err := await(ctx, "the API server to be ready", apiServerTimeout, ready); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func archive(folder, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("making its folder: %w", err)
 	}
-	file, err := os.Create(path) //nolint:gosec // below the cluster's folder
+	file, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("making it: %w", err)
 	}

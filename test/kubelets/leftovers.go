@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,7 +38,7 @@ func (f folder) record(pid int) error {
 
 // startOf returns when the process was started: in which boot of the machine, and after how many of its clock's ticks.
 func startOf(pid int) (string, error) {
-	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return "", fmt.Errorf("looking for process %d: %w", pid, err)
 	}
@@ -66,9 +65,9 @@ func (f folder) removeLeftovers(ctx context.Context) error {
 	for _, n := range nodes() {
 		errs = append(errs, n.removeCgroups(ctx))
 	}
-	for _, path := range []string{control.namespacePath(), clients.namespacePath(), nodes()[0].namespacePath(), nodes()[1].namespacePath(), nodes()[2].namespacePath()} {
-		if _, err := os.Lstat(path); err == nil {
-			errs = append(errs, command(ctx, "ip", "netns", "delete", filepath.Base(path)))
+	for _, m := range machines() {
+		if _, err := os.Lstat(m.namespacePath()); err == nil {
+			errs = append(errs, command(ctx, "ip", "netns", "delete", m.namespace()))
 		}
 	}
 	errs = append(errs, await(ctx, "files of the cluster to be removed", removeTimeout, func(context.Context) error {

@@ -66,7 +66,7 @@ func TestAStartIsReadWhateverTheProgramIsCalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(program, sleep, 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(program, sleep, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	sleeper := exec.CommandContext(t.Context(), program, "60")

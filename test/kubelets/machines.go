@@ -52,11 +52,20 @@ func nodes() []node {
 	return all
 }
 
+// machines are all of them, the control plane's first.
+func machines() []machine {
+	all := []machine{control, clients}
+	for _, n := range nodes() {
+		all = append(all, n.machine)
+	}
+	return all
+}
+
 // pods is the network of the node's pods.
 func (n node) pods() string { return fmt.Sprintf("10.244.%d.0/24", n.number) }
 
 func (m machine) namespace() string     { return prefix + m.name }
-func (m machine) namespacePath() string { return filepath.Join("/run/netns", m.namespace()) }
+func (m machine) namespacePath() string { return "/run/netns/" + m.namespace() }
 
 // cgroup is the node's, at the root of every hierarchy.
 func (n node) cgroup() string { return prefix + n.name }

@@ -52,7 +52,7 @@ func runOutside(ctx context.Context, configure func(context.Context, *Options) e
 		return 0, err
 	}
 	code, err := runInside(ctx, os.Stdout)
-	return code, errors.Join(err, cluster.Stop(code != 0 || err != nil))
+	return code, errors.Join(err, cluster.Stop(code != 0 || err != nil)) //nolint:contextcheck // also after the context has ended
 }
 
 // runInside runs this program on the clients' machine, and returns its exit code.
@@ -72,8 +72,7 @@ func runInside(ctx context.Context, output io.Writer) (int, error) {
 		return 0, fmt.Errorf("running the tests on the clients' machine: %w", err)
 	}
 	err = tests.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return max(exit.ExitCode(), 1), nil
 	}
 	return 0, err //nolint:wrapcheck // of this function's own process

@@ -27,14 +27,10 @@ func makeNetwork(ctx context.Context) error {
 		"-n " + control.namespace() + " addr add " + control.address + "/24 dev machines",
 		"-n " + control.namespace() + " link set machines up",
 	}
-	machines := []machine{control, clients}
-	for _, n := range nodes() {
-		machines = append(machines, n.machine)
-	}
-	for _, m := range machines[1:] {
+	for _, m := range machines()[1:] {
 		lines = append(lines, plug(m)...)
 	}
-	for _, from := range machines {
+	for _, from := range machines() {
 		for _, n := range nodes() {
 			if n.machine != from {
 				lines = append(lines, fmt.Sprintf("-n %s route add %s via %s", from.namespace(), n.pods(), n.address))

@@ -92,6 +92,7 @@ func (f folder) launch(name, path string, args ...string) (int, error) {
 		return 0, fmt.Errorf("opening a log: %w", err)
 	}
 	defer func() { _ = log.Close() }() // the process has its own
+	//nolint:gosec // a node's own programs
 	pid, err := syscall.ForkExec(path, append([]string{path}, args...), &syscall.ProcAttr{
 		Dir: "/", Env: os.Environ(), Files: []uintptr{0, log.Fd(), log.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})

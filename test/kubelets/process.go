@@ -3,7 +3,6 @@
 package kubelets
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,13 +10,9 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 )
 
-// stopTimeout is how long a process may take to end once it is asked to; then it is killed.
-const stopTimeout = 5 * time.Second
-
-// process is a program that runs until it is stopped.
+// process is a program that runs until it is killed.
 type process struct {
 	name    string
 	command *exec.Cmd
@@ -26,7 +21,7 @@ type process struct {
 
 // start starts a program on the machine with its output in a log, and records it, so that the next cluster can end it where this
 // one cannot. It ends with this process.
-func (f folder) start(m machine, name string, path string, args ...string) (*process, error) {
+func (f folder) start(m machine, name, path string, args ...string) (*process, error) {
 	return f.startIn(m, name, &syscall.SysProcAttr{}, path, args...)
 }
 
@@ -37,12 +32,11 @@ func (f folder) startIn(m machine, name string, attributes *syscall.SysProcAttr,
 		return nil, fmt.Errorf("opening the log of %s: %w", name, err)
 	}
 	defer func() { _ = log.Close() }() // the process has its own
-	// It runs until it is stopped, not until some context ends.
-	//nolint:gosec // all callers are here
-	p := &process{name: name, command: exec.CommandContext(context.Background(), "nsenter"), ended: make(chan struct{})}
-	p.command.Args = append([]string{"nsenter", "--net=" + m.namespacePath(), path}, args...)
-	p.command.Stdout, p.command.Stderr = log, log
-	p.command.SysProcAttr = attributes
+	// It runs until it is killed, not until some context ends.
+	p := &process{name: name, ended: make(chan struct{}), command: &exec.Cmd{
+		Path: installed("nsenter"), Args: append([]string{"nsenter", "--net=" + m.namespacePath(), path}, args...),
+		Stdout: log, Stderr: log, SysProcAttr: attributes,
+	}}
 	if err := spawn(p.command); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
@@ -56,21 +50,6 @@ func (f folder) startIn(m machine, name string, attributes *syscall.SysProcAttr,
 	return p, nil
 }
 
-// stop asks the process to end, and kills it where that takes long.
-func (p *process) stop() error {
-	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("asking %s to end: %w", p.name, err)
-	}
-	timer := time.NewTimer(stopTimeout)
-	defer timer.Stop()
-	select {
-	case <-p.ended:
-		return nil
-	case <-timer.C:
-		return p.kill()
-	}
-}
-
 // kill ends the process, and with a node's first process all others of the node.
 func (p *process) kill() error {
 	if err := p.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -78,15 +57,6 @@ func (p *process) kill() error {
 	}
 	<-p.ended
 	return nil
-}
-
-func (p *process) running() bool {
-	select {
-	case <-p.ended:
-		return false
-	default:
-		return true
-	}
 }
 
 // spawn starts the command so that the kernel kills it when this process ends in whatever way. The kernel goes by the *thread* that

@@ -66,7 +66,7 @@ func Obstacle(ctx context.Context, checkout string) string {
 	if all, err := hierarchies(); err != nil || len(all) == 0 {
 		return "there are no cgroups in " + cgroupRoot
 	}
-	try := exec.CommandContext(ctx, installed("true"))
+	try := exec.CommandContext(ctx, installed("true")) //nolint:gosec // it does nothing
 	try.SysProcAttr = &syscall.SysProcAttr{Cloneflags: nodeNamespaces | syscall.CLONE_NEWNET}
 	if err := try.Run(); err != nil {
 		return "namespaces cannot be made here: " + err.Error()
