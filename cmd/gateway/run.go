@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/controllers/route"
 	"github.com/streamshift/streamshift/internal/gateway"
 	"github.com/streamshift/streamshift/internal/routing"
@@ -33,6 +34,11 @@ func run(ctx context.Context, o *options) error {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("building the scheme: %w", err)
 	}
+	tracer, endTracing, err := monitoring.Tracer(ctx, "streamshift-gateway", "", ctrl.Log.WithName("tracing"))
+	if err != nil {
+		return fmt.Errorf("setting up traces: %w", err)
+	}
+	defer endTracing()
 	cluster, err := config.GetConfig()
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
@@ -64,6 +70,7 @@ func run(ctx context.Context, o *options) error {
 		Limits:           o.limits,
 		Now:              time.Now,
 		Log:              log,
+		Tracer:           tracer,
 	})
 	metrics.Registry.MustRegister(front.Metrics().Collectors()...)
 	server := gateway.NewServer(gateway.ServerConfig{

@@ -27,6 +27,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/drain"
 	"github.com/streamshift/streamshift/controllers/fleet"
 	"github.com/streamshift/streamshift/controllers/guard"
+	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
 	"github.com/streamshift/streamshift/controllers/stream"
@@ -34,6 +35,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/streamtransfer"
 	"github.com/streamshift/streamshift/controllers/transfers"
 	"github.com/streamshift/streamshift/internal/liveness"
+	"github.com/streamshift/streamshift/internal/tracing"
 	"github.com/streamshift/streamshift/internal/wallclock"
 )
 
@@ -44,6 +46,11 @@ func run(ctx context.Context, o *options) error {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 
+	tracer, endTracing, err := monitoring.Tracer(ctx, "streamshift-manager", "", ctrl.Log.WithName("tracing"))
+	if err != nil {
+		return fmt.Errorf("setting up traces: %w", err)
+	}
+	defer endTracing()
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the API server: %w", err)
@@ -75,7 +82,7 @@ func run(ctx context.Context, o *options) error {
 	if err := o.certificates.add(mgr, direct, o.namespace, serving); err != nil {
 		return err
 	}
-	if err := addControllers(ctx, mgr, o); err != nil {
+	if err := addControllers(ctx, mgr, o, tracer); err != nil {
 		return err
 	}
 	if err := metrics.Registry.Register(fleet.New(mgr.GetClient(), mgr.GetLogger())); err != nil {
@@ -112,7 +119,7 @@ func webhookServer(o *options, configure func(*tls.Config)) (webhook.Server, err
 	return webhook.NewServer(webhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){configure}}), nil
 }
 
-func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
+func addControllers(ctx context.Context, mgr ctrl.Manager, o *options, tracer *tracing.Tracer) error {
 	views, ledger := register.NewViews[*v1alpha1.Stream](), slots.NewLedger()
 	if err := slots.Watch(ctx, mgr.GetCache(), ledger); err != nil {
 		return err
@@ -131,7 +138,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	transferring := &streamtransfer.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Written: register.NewViews[*v1alpha1.StreamTransfer](), Slots: ledger,
 		Events: mgr.GetEventRecorder("streamshift"), Metrics: streamtransfer.NewMetrics(metrics.Registry),
-		OpenWithin: o.openWithin, Now: wallclock.Now,
+		Tracer: tracer, OpenWithin: o.openWithin, Now: wallclock.Now,
 	}
 	if err := transferring.SetupWithManager(ctx, mgr); err != nil {
 		return err

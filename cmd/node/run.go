@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/controllers/registration"
 	"github.com/streamshift/streamshift/controllers/session"
 	"github.com/streamshift/streamshift/internal/durablestreams"
@@ -32,6 +33,7 @@ import (
 	"github.com/streamshift/streamshift/internal/routing"
 	"github.com/streamshift/streamshift/internal/storemeter"
 	"github.com/streamshift/streamshift/internal/tlsfolder"
+	"github.com/streamshift/streamshift/internal/tracing"
 	"github.com/streamshift/streamshift/internal/wallclock"
 )
 
@@ -42,6 +44,11 @@ func run(ctx context.Context, o *options) error {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 
+	tracer, endTracing, err := monitoring.Tracer(ctx, "streamshift-node", o.node, ctrl.Log.WithName("tracing"))
+	if err != nil {
+		return fmt.Errorf("setting up traces: %w", err)
+	}
+	defer endTracing()
 	objects, err := store.Open(ctx, o.storeURL)
 	if err != nil {
 		return fmt.Errorf("opening the object store of --store: %w", err)
@@ -69,6 +76,7 @@ func run(ctx context.Context, o *options) error {
 	storage := &session.StoreEngine{Store: metered, Config: engine.Config{Clock: wallclock.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)}}
 	sessions := &session.Reconciler{
 		Node: o.node, Live: direct, Client: direct, Engine: &session.MeteredEngine{Engine: storage, Now: wallclock.Now}, NewID: uuid.NewString, Now: wallclock.Now, Log: log,
+		Tracer: tracer,
 	}
 	if err := sessions.SetupWithManager(mgr, mgr.GetCache(), inbound); err != nil {
 		return err
@@ -78,7 +86,7 @@ func run(ctx context.Context, o *options) error {
 		LeaseDuration: o.leaseDuration, RenewEvery: o.renewEvery,
 		CheckStore: storage.Check, CheckStoreEvery: o.leaseDuration, HoldsSessions: sessions.HoldsSessions, Now: wallclock.Now, Log: log,
 	}
-	front, err := newFront(o, sessions, log)
+	front, err := newFront(o, sessions, tracer, log)
 	if err != nil {
 		return err
 	}
@@ -193,7 +201,7 @@ func newManager(config *rest.Config, scheme *runtime.Scheme, o *options, folder 
 }
 
 // newFront returns the HTTP front of the node.
-func newFront(o *options, sessions *session.Reconciler, log logr.Logger) (*session.Front, error) {
+func newFront(o *options, sessions *session.Reconciler, tracer *tracing.Tracer, log logr.Logger) (*session.Front, error) {
 	limits := durablestreams.DefaultLimits()
 	limits.LongPoll = o.longPollTimeout
 	protocol, err := durablestreams.New(durablestreams.Config{
@@ -207,7 +215,7 @@ func newFront(o *options, sessions *session.Reconciler, log logr.Logger) (*sessi
 		ParkTimeout: o.parkTimeout,
 		// Deadlines of connections are timers: a clock that is set wrong changes nothing about them.
 		Bodies: durablestreams.NewBodies(limits.BodyBytes, limits.BodiesBytes, limits.BodyTimeout, time.Now),
-		Now:    wallclock.Now, Log: log,
+		Now:    wallclock.Now, Log: log, Tracer: tracer,
 	})
 	for _, collector := range node.Metrics().Collectors() {
 		if err := metrics.Registry.Register(collector); err != nil {

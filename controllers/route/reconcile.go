@@ -40,8 +40,12 @@ func (r *StreamReconciler) Reconcile(ctx context.Context, request ctrl.Request) 
 func routeOf(stream *v1alpha1.Stream) routing.Route {
 	register := &stream.Status
 	route := routing.Route{UID: string(stream.UID), Epoch: register.Epoch, Owner: register.Node}
-	if register.PendingTransfer != nil {
-		route.Target = register.PendingTransfer.Target
+	pending, last := register.PendingTransfer, register.LastTransfer
+	switch {
+	case pending != nil:
+		route.Target, route.Transfer = pending.Target, string(pending.UID)
+	case last != nil && register.State == v1alpha1.StreamOpening && last.ClosedEpoch == register.Epoch-1:
+		route.Transfer = string(last.UID)
 	}
 	return route
 }

@@ -38,7 +38,7 @@ func TestStreamsBecomeRoutes(t *testing.T) {
 			stream.Status.PendingTransfer = &v1alpha1.PendingTransfer{
 				Name: "move", UID: "transfer", Source: "node-a", Target: "node-b", AcceptedAt: metav1.NowMicro(),
 			}
-		}, routing.Route{UID: uid, Epoch: 1, Owner: "node-a", Target: "node-b"}},
+		}, routing.Route{UID: uid, Epoch: 1, Owner: "node-a", Target: "node-b", Transfer: "transfer"}},
 		{"completed", func() {
 			stream.Status.Node, stream.Status.Epoch, stream.Status.PendingTransfer = "node-b", 2, nil
 			stream.Status.State = v1alpha1.StreamOpening
@@ -46,7 +46,7 @@ func TestStreamsBecomeRoutes(t *testing.T) {
 				Name: "move", UID: "transfer", Source: "node-a", Target: "node-b", ClosedEpoch: 1,
 				AcceptedAt: metav1.NowMicro(), CommittedAt: metav1.NowMicro(),
 			}
-		}, routing.Route{UID: uid, Epoch: 2, Owner: "node-b"}},
+		}, routing.Route{UID: uid, Epoch: 2, Owner: "node-b", Transfer: "transfer"}},
 	}
 	for _, s := range steps {
 		s.step()

@@ -57,13 +57,21 @@ func (r *Reconciler) handOff(ctx context.Context, v *view, step handoff.Decision
 		if v.openedAt != nil {
 			openedAt = *v.openedAt
 		}
-		return r.propose(ctx, v, handoff.Opened(v.stream, openedAt, v.openedLog))
+		if err := r.propose(ctx, v, handoff.Opened(v.stream, openedAt, v.openedLog)); err != nil {
+			return err
+		}
+		r.traceRecorded(v, now.Time)
+		return nil
 	case handoff.Complete:
 		closing := handoff.Closing{}
 		if v.session.Epoch == v.stream.Status.Epoch {
 			closing = v.closing
 		}
-		return r.propose(ctx, v, handoff.CompleteTransfer(v.stream, closing, now))
+		if err := r.propose(ctx, v, handoff.CompleteTransfer(v.stream, closing, now)); err != nil {
+			return err
+		}
+		r.traceCompleted(v, closing, now.Time)
+		return nil
 	case handoff.Reopen:
 		return r.propose(ctx, v, handoff.ReopenAt(v.stream, step.Epoch, now))
 	case handoff.Resume:
@@ -111,6 +119,7 @@ func (r *Reconciler) open(ctx context.Context, v *view) {
 		}
 		opening = e.opening
 		e.session.Phase, e.session.Epoch = handoff.SessionOpening, epoch
+		e.openBegan = r.Now()
 	})
 	if opening == (Opening{}) {
 		return
@@ -137,6 +146,7 @@ func (r *Reconciler) opened(ctx context.Context, key types.NamespacedName, uid t
 	now := metav1.NewMicroTime(r.Now())
 	taken := false
 	r.host.update(key, uid, func(e *entry) {
+		r.traceOpened(e, opening, now.Time, err)
 		if e.session.Phase != handoff.SessionOpening || e.opening.Session != opening.Session {
 			return
 		}
@@ -220,6 +230,7 @@ func (r *Reconciler) closed(ctx context.Context, key types.NamespacedName, uid t
 		if e.log != log || e.session.Phase != handoff.SessionClosing {
 			return
 		}
+		r.traceClosed(e, closing, err)
 		e.failure = err
 		switch {
 		case ended:

@@ -78,6 +78,7 @@ func (r *Reconciler) resume(ctx context.Context, v *view) {
 		opening = e.opening
 		opening.Tail, opening.Resumes = e.closing.Tail, true
 		e.session.Phase = handoff.SessionOpening
+		e.openBegan = r.Now()
 	})
 	if opening == (Opening{}) {
 		return

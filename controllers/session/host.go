@@ -45,6 +45,8 @@ type entry struct {
 	opening Opening
 	// closing is what the session in phase Closed left behind.
 	closing handoff.Closing
+	// openBegan is when the attempt at opening it that was made last began.
+	openBegan time.Time
 	// openedAt is when the session in phase Open was opened.
 	openedAt moment
 	// openedLog is where in its log it was opened.
@@ -250,7 +252,9 @@ func (h *host) situation(stream routing.Stream) (routing.Situation, bool, <-chan
 }
 
 func situationOf(stream *v1alpha1.Stream, settings durablestreams.Settings) routing.Situation {
-	s := routing.Situation{UID: string(stream.UID), Epoch: stream.Status.Epoch, Owner: stream.Status.Node, Settings: settings}
+	s := routing.Situation{
+		UID: string(stream.UID), Epoch: stream.Status.Epoch, Owner: stream.Status.Node, Settings: settings, Arrived: arrivedBy(&stream.Status),
+	}
 	if pending := stream.Status.PendingTransfer; pending != nil {
 		s.Pending = &routing.Pending{UID: string(pending.UID), Source: pending.Source, Target: pending.Target}
 	}

@@ -23,6 +23,8 @@ type view struct {
 	session  handoff.Session
 	closing  handoff.Closing
 	openedAt moment
+	// openBegan is when the attempt that opened it began, placedAt when the stream was seen to be placed here; zero: before this process.
+	openBegan, placedAt time.Time
 	// openedLog is where in its log the open session was opened.
 	openedLog *v1alpha1.OpenedLog
 	// involved tells that the register names this node, as owner or as target.
@@ -109,6 +111,7 @@ func (h *host) view(key types.NamespacedName, now time.Time) *view {
 	}
 	v := &view{
 		stream: e.stream, session: e.session, closing: e.closing, openedAt: e.openedAt, openedLog: e.openedLog,
+		openBegan: e.openBegan, placedAt: e.inboundSince,
 		removing: e.removing, removed: e.removed, deleted: e.deleted, involved: involves(e.stream, h.me),
 		forgettable: now.Sub(e.seenAt) >= forgetAfter,
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/handoff"
+	"github.com/streamshift/streamshift/internal/tracing"
 )
 
 // +kubebuilder:rbac:groups=streamshift.io,resources=streams,verbs=get;list;watch;create;delete;patch
@@ -34,6 +35,8 @@ type Reconciler struct {
 	NewID func() string
 	Now   func() time.Time
 	Log   logr.Logger
+	// Tracer records spans; nil: none.
+	Tracer *tracing.Tracer
 
 	host  *host
 	queue queue

@@ -58,6 +58,7 @@ func (r *Reconciler) act(ctx context.Context, view handoff.TransferView, decisio
 // accept proposes the pending record. The transfer is read from the API server after the register was read, and decided
 // on once more: one that ended meanwhile must not come back to life, and the register's epoch is tested by the step.
 func (r *Reconciler) accept(ctx context.Context, view handoff.TransferView) error {
+	begun := r.Now()
 	fresh := &v1alpha1.StreamTransfer{}
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(view.Transfer), fresh); err != nil {
 		return fmt.Errorf("reading the transfer afresh: %w", client.IgnoreNotFound(err))
@@ -80,6 +81,7 @@ func (r *Reconciler) accept(ctx context.Context, view handoff.TransferView) erro
 		return errors.Join(err, r.learn(ctx, view.Stream))
 	}
 	r.Slots.Release(view.Stream.UID)
+	r.traceStep(fresh, "accept", begun)
 	ctrl.LoggerFrom(ctx).Info("Accepted transfer", "source", updated.Status.Node, "epoch", updated.Status.Epoch)
 	return nil
 }
@@ -107,11 +109,12 @@ func (r *Reconciler) withdraw(ctx context.Context, view handoff.TransferView, de
 // takeOver completes the transfer in place of its source. Whether the source still runs does not matter: from the
 // target's opening on it can acknowledge nothing.
 func (r *Reconciler) takeOver(ctx context.Context, view handoff.TransferView) error {
-	source := view.Stream.Status.PendingTransfer.Source
+	begun, source := r.Now(), view.Stream.Status.PendingTransfer.Source
 	updated, err := r.propose(ctx, view.Stream, handoff.TakeOver(view.Stream, metav1.NewMicroTime(r.Now())))
 	if err != nil {
 		return err
 	}
+	r.traceStep(view.Transfer, "take over", begun)
 	r.Events.Eventf(updated, view.Transfer, corev1.EventTypeWarning, v1alpha1.ReasonTakenOver, "TakeOver",
 		"Took the stream over from %s for %s", source, updated.Status.Node)
 	ctrl.LoggerFrom(ctx).Info("Took stream over", "source", source, "epoch", updated.Status.Epoch)
@@ -152,6 +155,7 @@ func (r *Reconciler) recordOutcome(ctx context.Context, view handoff.TransferVie
 	ready, _ := condition.Get(updated.Status.Conditions, v1alpha1.ConditionReady)
 	r.Events.Eventf(updated, view.Stream, kind, decision.Reason, "Transfer", "%s", ready.Message)
 	r.Metrics.ended(updated)
+	r.traceEnded(updated, decision.Reason)
 	ctrl.LoggerFrom(ctx).Info("Ended transfer", "transfer", updated.Name, "phase", string(updated.Status.Phase),
 		"reason", decision.Reason, "message", ready.Message)
 	return nil

@@ -1,6 +1,8 @@
 package streamtransfer
 
 import (
+	"cmp"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
@@ -37,11 +39,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 // ended counts a transfer whose outcome was just recorded.
 func (m *Metrics) ended(transfer *v1alpha1.StreamTransfer) {
 	status := &transfer.Status
-	cause := transfer.Labels[v1alpha1.LabelCause]
-	if cause == "" {
-		cause = "User"
-	}
-	m.transfers.WithLabelValues(string(status.Phase), cause).Inc()
+	m.transfers.WithLabelValues(string(status.Phase), cause(transfer)).Inc()
 	if status.Window == nil {
 		return
 	}
@@ -51,4 +49,9 @@ func (m *Metrics) ended(transfer *v1alpha1.StreamTransfer) {
 		m.phases.WithLabelValues("commit").Observe(status.CommittedAt.Sub(status.ClosedAt.Time).Seconds())
 		m.phases.WithLabelValues("open").Observe(status.OpenedAt.Sub(status.CommittedAt.Time).Seconds())
 	}
+}
+
+// cause says on whose behalf a transfer was made.
+func cause(transfer *v1alpha1.StreamTransfer) string {
+	return cmp.Or(transfer.Labels[v1alpha1.LabelCause], "User")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
 	"github.com/streamshift/streamshift/internal/handoff"
+	"github.com/streamshift/streamshift/internal/tracing"
 )
 
 // +kubebuilder:rbac:groups=streamshift.io,resources=streamtransfers,verbs=get;list;watch;delete
@@ -34,6 +35,8 @@ type Reconciler struct {
 	Slots   *slots.Ledger
 	Events  events.EventRecorder
 	Metrics *Metrics
+	// Tracer records spans; nil: none.
+	Tracer *tracing.Tracer
 	// OpenWithin is for how long an owner may try to open a stream before another transfer may take it on; 0: for ever.
 	OpenWithin time.Duration
 	Now        func() time.Time

@@ -39,7 +39,7 @@ type Session struct {
 	changed                    chan struct{} // closed at the next change; made by the first who waits
 	lastAccess                 int64         // Unix milliseconds
 	last                       segmentKind   // the segment that shall end the session; 0: none
-	stoppedAt                  time.Time
+	stoppedAt, flushedAt       time.Time
 	closing                    Closing
 	retaining                  retaining
 	err                        error // why the session ended; nil while it lives
@@ -59,8 +59,9 @@ type Closing struct {
 	Tail SegmentNumber
 	// Offset is the tail of the stream.
 	Offset Offset
-	// StoppedAt is when the session began to refuse appends, ClosedAt when its closing segment was in the store.
-	StoppedAt, ClosedAt time.Time
+	// StoppedAt is when the session began to refuse appends, FlushedAt when those that it had taken were in the store, ClosedAt when
+	// its closing segment was.
+	StoppedAt, FlushedAt, ClosedAt time.Time
 }
 
 // waiting is a request that is answered once everything before it is durable.

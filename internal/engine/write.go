@@ -87,6 +87,7 @@ func (s *Session) cut() *batch {
 		s.flying.waiting, s.flying.appends = waiting, len(entries)
 		s.lastBatch = len(entries)
 	case s.last == segmentClosing:
+		s.flushedAt = s.cfg.Clock()
 		s.flying = s.encode(segmentClosing, encodeClosingBody(&s.state, s.spans))
 	case s.last == segmentDeletion:
 		s.flying = s.encode(segmentDeletion, nil)
@@ -218,7 +219,7 @@ func (s *Session) commit(b *batch) error {
 	case segmentOpening, segmentEntries:
 		s.background(&seg)
 	case segmentClosing:
-		s.closing = Closing{Tail: seg.number, Offset: s.state.tail, StoppedAt: s.stoppedAt, ClosedAt: now}
+		s.closing = Closing{Tail: seg.number, Offset: s.state.tail, StoppedAt: s.stoppedAt, FlushedAt: s.flushedAt, ClosedAt: now}
 		s.finish(ErrSessionClosed, ErrSessionClosed)
 	case segmentDeletion:
 		s.finish(ErrStreamDeleted, ErrStreamDeleted)

@@ -19,6 +19,8 @@ type sight struct {
 	target target
 	// routeChanged and nodesChanged are closed when the answer may be another one.
 	routeChanged, nodesChanged <-chan struct{}
+	// transfer is the UID of the transfer that is under way; empty: none is known.
+	transfer string
 	// reason says why there is no node to ask.
 	reason string
 }
@@ -38,13 +40,14 @@ func look(table *routing.Table, stream routing.Stream, avoid map[string]bool) si
 	node, role := route.Node()
 	if node == "" {
 		_, nodesChanged := table.Address("")
-		return sight{routeChanged: routeChanged, nodesChanged: nodesChanged, reason: "the stream is not placed on a node yet"}
+		return sight{routeChanged: routeChanged, nodesChanged: nodesChanged, transfer: route.Transfer, reason: "the stream is not placed on a node yet"}
 	}
 	address, nodesChanged := table.Address(node)
 	return sight{
 		target:       target{node: node, address: address, hint: routing.Hint{Epoch: route.Epoch, Role: role}},
 		routeChanged: routeChanged,
 		nodesChanged: nodesChanged,
+		transfer:     route.Transfer,
 		reason:       "the address of node " + node + " is not known",
 	}
 }

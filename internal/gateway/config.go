@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/streamshift/streamshift/internal/routing"
+	"github.com/streamshift/streamshift/internal/tracing"
 )
 
 // Limits bound what requests may take.
@@ -81,6 +82,8 @@ type Config struct {
 	Limits           Limits
 	Now              func() time.Time
 	Log              logr.Logger
+	// Tracer records spans; nil: none.
+	Tracer *tracing.Tracer
 }
 
 const (

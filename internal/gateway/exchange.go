@@ -51,6 +51,8 @@ type exchange struct {
 	unknown bool
 	// leave gives up the place in the parking; nil while there is none.
 	leave func(result string)
+	// held is what is traced of a request that cannot be answered at once.
+	held held
 }
 
 func newExchange(g *Gateway, w http.ResponseWriter, r *http.Request, stream routing.Stream) *exchange {
@@ -80,9 +82,12 @@ func (x *exchange) repeatable() bool {
 
 // fetch asks nodes until one of them answers for the stream, or returns the problem to answer with. It returns neither
 // where a long-poll was held long enough.
-func (x *exchange) fetch(ctx context.Context) (*reply, *durablestreams.Problem) {
+func (x *exchange) fetch(ctx context.Context) (a *reply, p *durablestreams.Problem) {
+	x.beginHeld()
+	defer func() { x.endHeld(p) }()
 	for {
 		s := x.sight()
+		x.noteHeld(s)
 		if s.target.address == "" {
 			if p := x.wait(ctx, s, 0, s.reason); p != nil {
 				return nil, p

@@ -8,6 +8,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/streamshift/streamshift/internal/durablestreams"
+	"github.com/streamshift/streamshift/internal/tracing"
 )
 
 const (
@@ -42,6 +43,8 @@ type NodeConfig struct {
 	// Now is the clock that Protocol has, too: a long-poll's time begins when the request arrives here.
 	Now func() time.Time
 	Log logr.Logger
+	// Tracer records spans; nil: none.
+	Tracer *tracing.Tracer
 }
 
 // Node is the HTTP front of a node: it serves the streams that the node has open, parks requests for those that it is
@@ -96,6 +99,8 @@ type request struct {
 	deadline, giveBack time.Time
 	// leave gives up the place in the parking, with the result; nil while the request has none.
 	leave func(result string)
+	// transfer is the UID of the transfer that the request waits for; empty: for none.
+	transfer string
 	// release gives back the room of a body that was read before waiting.
 	release func()
 }

@@ -20,6 +20,8 @@ type Situation struct {
 	Owner string
 	// Pending is the transfer that the register points at; nil: none.
 	Pending *Pending
+	// Arrived is the UID of the transfer that made Owner the owner at Epoch; empty: none did.
+	Arrived string
 	// Log is the open session on this node; nil: none that takes requests.
 	Log durablestreams.Log
 	// CutOff tells that the register is out of this node's reach: as the source of a pending transfer it serves for as

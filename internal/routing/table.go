@@ -13,6 +13,9 @@ type Route struct {
 	Owner string
 	// Target is the node that a pending transfer leads to; empty: no transfer is pending.
 	Target string
+	// Transfer is the UID of the transfer that is pending, or whose target has not opened the stream yet; empty: none, or not known. It
+	// says nothing about where requests go.
+	Transfer string
 }
 
 // Node returns where a request goes and what that node is to the stream: the target as soon as a transfer is pending,
@@ -202,11 +205,12 @@ func (t *Table) wakeNodes() {
 }
 
 func (e *routeEntry) set(route Route) {
-	if e.route == route {
-		return
-	}
+	before := e.route
 	e.route = route
-	e.wake()
+	before.Transfer = route.Transfer // which concerns nobody who waits
+	if before != route {
+		e.wake()
+	}
 }
 
 func (e *routeEntry) wake() {

@@ -19,6 +19,7 @@ func (n *Node) wait(ctx context.Context, q *request, v view, reason string) bool
 		return true
 	default:
 	}
+	q.transfer = waitsFor(v.situation)
 	if q.leave == nil && !n.enter(q) {
 		return false
 	}
@@ -77,9 +78,11 @@ func (n *Node) enter(q *request) bool {
 		n.refuse(q, limit, FullProblem(err))
 		return false
 	}
+	begun := n.cfg.Now()
 	q.leave = func(result string) {
 		leave()
 		n.metrics.parked.WithLabelValues(result).Inc()
+		n.traceParked(q, begun, result)
 	}
 	return true
 }

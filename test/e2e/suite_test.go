@@ -45,6 +45,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	cluster, err = localcluster.Start(ctx, localcluster.Options{Audit: localcluster.AuditWrites, Progress: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(cluster.Stop)
+	startCollector(ctx)
 	streamshift, err = cluster.StartStreamshift(ctx, localcluster.Layout{Nodes: nodes, Slots: slots})
 	Expect(err).NotTo(HaveOccurred())
 })

@@ -6,6 +6,7 @@ const (
 	condition    = module + "internal/condition"
 	admission    = module + "internal/admission"
 	handoff      = module + "internal/handoff"
+	tracing      = module + "internal/tracing"
 	naming       = module + "internal/naming"
 	pki          = module + "internal/pki"
 	tlsfolder    = module + "internal/tlsfolder"
@@ -23,6 +24,7 @@ const (
 	kubernetes   = "k8s.io/..."
 	runtime      = "sigs.k8s.io/controller-runtime/..."
 	logr         = "github.com/go-logr/logr"
+	otel         = "go.opentelemetry.io/otel/..."
 	prometheus   = "github.com/prometheus/client_golang/prometheus"
 )
 
@@ -66,6 +68,9 @@ var table = []rule{
 	{packages: pki, may: nil},
 	{packages: tlsfolder, may: []string{logr}},
 
+	// What spans are recorded with.
+	{packages: tracing, may: []string{otel}},
+
 	// What keeps and serves streams: it knows nothing of Kubernetes.
 	{packages: engine + "/store/...", may: []string{engine + "/store/...", crashpoint, "gocloud.dev/...",
 		"cloud.google.com/go/storage", "github.com/aws/smithy-go", "github.com/Azure/azure-sdk-for-go/sdk/...", // their errors
@@ -73,21 +78,22 @@ var table = []rule{
 	{packages: engine + "/...", may: []string{engine + "/...", crashpoint, logr, "github.com/klauspost/compress/..."}},
 	{packages: streams, may: []string{engine, logr, "golang.org/x/sync/..."}},
 	{packages: routing + "/streamname", purity: pure, may: nil},
-	{packages: routing + "/...", may: []string{routing + "/...", engine + "/...", streams, logr, prometheus}},
+	{packages: routing + "/...", may: []string{routing + "/...", engine + "/...", streams, logr, prometheus, tracing}},
 	{packages: module + "internal/storemeter", may: []string{engine + "/store", prometheus}},
-	{packages: module + "internal/gateway/...", may: []string{routing, streams, logr, prometheus}},
+	{packages: module + "internal/gateway/...", may: []string{routing, streams, logr, prometheus, tracing, otel}},
 	{packages: module + "streamclient/...", may: []string{module + "streamclient/..."}},
 
 	// What acts: only the sessions' controller sees the engine.
 	{packages: module + "controllers/session", may: []string{
 		api, condition, handoff, load, engine + "/...", streams, routing, controllers, crashpoint, kubernetes, runtime, logr, prometheus,
+		tracing, otel,
 	}},
 	{packages: module + "controllers/route", may: []string{api, condition, routing, kubernetes, runtime}},
 	{packages: module + "controllers/certificates", may: []string{pki, tlsfolder, kubernetes, runtime, logr}},
 	{packages: module + "controllers/access", may: []string{api, routing, module + "internal/gateway", kubernetes, "golang.org/x/sync/..."}},
-	{packages: module + "controllers/monitoring", may: []string{runtime, "github.com/spf13/pflag"}},
+	{packages: module + "controllers/monitoring", may: []string{runtime, logr, tracing, otel, "github.com/spf13/pflag"}},
 	{packages: controllers, may: []string{
-		api, condition, admission, handoff, liveness, naming, placement, rebalance, load, controllers, crashpoint, kubernetes, runtime, logr, prometheus,
+		api, condition, admission, handoff, liveness, naming, placement, rebalance, load, controllers, crashpoint, kubernetes, runtime, logr, prometheus, tracing,
 		"github.com/robfig/cron/v3",
 	}},
 

@@ -126,7 +126,7 @@ var _ = Describe("The Helm chart", Ordered, func() {
 			"manager.replicas=3", "manager.drainMode=Graceful", "manager.extraArgs[0]=--drain-limit=8",
 			"node.extraArgs[0]=--slots=7", "node.memoryLimit=3GiB", "node.podLabels.a=b", "node.serviceAccountAnnotations.role=r",
 			"gateway.replicas=4", "gateway.url=https://streams.example.com", "gateway.service.type=LoadBalancer", "gateway.service.annotations.c=d",
-			"gateway.extraArgs[0]=--max-parked=5", "networkPolicies=false",
+			"gateway.extraArgs[0]=--max-parked=5", "networkPolicies=false", "tracing.OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318",
 			"certificates=External", "gateway.access=Anonymous", "gateway.dnsNames={streams.example.com}",
 		}, ","))
 		var all strings.Builder
@@ -164,6 +164,7 @@ var _ = Describe("The Helm chart", Ordered, func() {
 		Entry("a store of no kind that there is", "store.url=http://store", "/store/url"),
 		Entry("files without a volume", "store.url=file:///store", "volumeClaim"),
 		Entry("a value that does not exist", "store.url=s3://a,manager.replica=2", "replica"),
+		Entry("a variable that is not of OpenTelemetry", "store.url=s3://a,tracing.HOME=b", "HOME"),
 		Entry("a drain mode that does not exist", "store.url=s3://a,manager.drainMode=Hard", "drainMode"))
 
 	Describe("on a cluster", Ordered, func() {
