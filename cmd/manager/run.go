@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -30,6 +31,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/controllers/slots"
+	"github.com/streamshift/streamshift/controllers/statusz"
 	"github.com/streamshift/streamshift/controllers/stream"
 	"github.com/streamshift/streamshift/controllers/streamnode"
 	"github.com/streamshift/streamshift/controllers/streamtransfer"
@@ -88,10 +90,28 @@ func run(ctx context.Context, o *options) error {
 	if err := metrics.Registry.Register(fleet.New(mgr.GetClient(), mgr.GetLogger())); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
+	if err := addStatusPage(mgr); err != nil {
+		return err
+	}
 	if err := addChecks(mgr, serving); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// addStatusPage has every replica show what goes on, beside its metrics.
+func addStatusPage(mgr ctrl.Manager) error {
+	identity, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("asking for the name of this host: %w", err)
+	}
+	err = mgr.AddMetricsServerExtraHandler(statusz.Path, &statusz.Handler{
+		Client: mgr.GetClient(), Elected: mgr.Elected(), Identity: identity, Now: wallclock.Now, Log: mgr.GetLogger().WithName("statusz"),
+	})
+	if err != nil {
+		return fmt.Errorf("adding the status page: %w", err)
+	}
+	return nil
 }
 
 // cacheOptions keep what is not needed out of memory.

@@ -28,9 +28,14 @@ func tokenOf(ctx context.Context, account string) string {
 
 // fetchMetrics asks a component for its metrics; an empty token is none.
 func fetchMetrics(ctx context.Context, g Gomega, process *localcluster.Process, token string) (status int, body string) {
+	return fetch(ctx, g, process.MetricsURL(), token)
+}
+
+// fetch asks for a page beside the metrics.
+func fetch(ctx context.Context, g Gomega, url, token string) (status int, body string) {
 	//nolint:gosec // the certificate is one that nobody has signed
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, process.MetricsURL(), http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
