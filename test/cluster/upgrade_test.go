@@ -21,7 +21,7 @@ import (
 
 // previous is what an upgrade is tested from: the last release, or, while there is none, an earlier commit.
 const (
-	previous        = "38140ad"
+	previous        = "1a228e7"
 	previousVersion = "previous"
 )
 

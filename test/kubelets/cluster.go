@@ -94,7 +94,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		Version: pauseVersion, Programs: "test/kubelets", Names: []string{"pause"},
 	}}, c.options.Images...)
 	for _, images := range images {
-		if err := c.buildImages(ctx, images); err != nil {
+		if err := c.provideImages(ctx, images); err != nil {
 			return err
 		}
 	}

@@ -30,13 +30,35 @@ type Images struct {
 	Names    []string
 }
 
-// buildImages builds the images as archives, which every node imports when it starts.
-func (c *Cluster) buildImages(ctx context.Context, images Images) error {
-	if images.Commit != "" {
-		if err := c.extract(ctx, images.Commit); err != nil {
+// provideImages puts the images where every node finds them when it starts. Those of a commit are the same each time: they are kept in the
+// machine's cache.
+func (c *Cluster) provideImages(ctx context.Context, images Images) error {
+	folder := c.folder.join("images")
+	if images.Commit == "" {
+		return c.buildImages(ctx, images, folder)
+	}
+	if err := c.extract(ctx, images.Commit); err != nil {
+		return err
+	}
+	caches, err := os.UserCacheDir()
+	if err != nil {
+		return fmt.Errorf("finding the machine's cache: %w", err)
+	}
+	kept := filepath.Join(caches, "streamshift", "images", images.Commit+"-"+runtime.Version()+"-"+runtime.GOARCH)
+	if _, err := os.Stat(kept); err != nil {
+		unfinished := fmt.Sprintf("%s.%d", kept, os.Getpid())
+		if err := c.buildImages(ctx, images, unfinished); err != nil {
 			return err
 		}
+		if err := os.Rename(unfinished, kept); err != nil {
+			return fmt.Errorf("keeping images: %w", err)
+		}
 	}
+	return command(ctx, "cp", "-R", kept+"/.", folder)
+}
+
+// buildImages builds images, and writes them into a folder as archives.
+func (c *Cluster) buildImages(ctx context.Context, images Images, folder string) error {
 	layouts := c.folder.join("layouts")
 	//nolint:gosec // our own tests say what is built
 	build := exec.CommandContext(ctx, "go", "-C", filepath.Join(c.options.Checkout, "hack", "images"), "run", ".",
@@ -46,7 +68,7 @@ func (c *Cluster) buildImages(ctx context.Context, images Images) error {
 		return fmt.Errorf("building images: %w\n%s", err, output)
 	}
 	for _, name := range images.Names {
-		if err := archive(filepath.Join(layouts, name), c.folder.join("images", name+"-"+images.Version+".tar")); err != nil {
+		if err := archive(filepath.Join(layouts, name), filepath.Join(folder, name+"-"+images.Version+".tar")); err != nil {
 			return fmt.Errorf("archiving the image of %s: %w", name, err)
 		}
 	}
