@@ -58,8 +58,17 @@ func losingNodes() {
 	It("takes streams over from a node that dies, loses nothing, and has the node back when it starts", func(ctx SpecContext) {
 		const node = "n3"
 		names := createOn(ctx, node, "survives", 3)
+		for _, component := range []string{"manager", "gateway"} {
+			Expect(nodesOf(ctx, component)).To(HaveLen(2), "no node has every %s", component)
+		}
 		clients := startClients(ctx, names...)
 		Expect(cluster.Kill(ctx, node)).To(Succeed())
+		alive := false
+		DeferCleanup(func(ctx SpecContext) {
+			if !alive { // the specs after this one count on it
+				Expect(cluster.Boot(ctx, node)).To(Succeed())
+			}
+		})
 		began := time.Now()
 		Eventually(ctx, func() []string { return ownedBy(ctx, node) }).WithTimeout(patience).WithPolling(200 * time.Millisecond).Should(BeEmpty())
 		clients.awaitAppends(ctx, 5)
@@ -67,6 +76,7 @@ func losingNodes() {
 
 		began = time.Now()
 		Expect(cluster.Boot(ctx, node)).To(Succeed())
+		alive = true
 		kubectl(ctx, "wait", "--for=condition=Ready", "streamnode/"+node, "--timeout="+patience.String())
 		AddReportEntry("boot", fmt.Sprintf("the node serves again %v after its start", time.Since(began).Round(100*time.Millisecond)))
 		awaitRollout(ctx)
@@ -110,6 +120,20 @@ func rolledOut() {
 			clients.expectExact(ctx)
 		}, SpecTimeout(nodeLimit))
 	}
+}
+
+// nodesOf are the nodes that have a pod of the component that is not ending.
+func nodesOf(ctx context.Context, component string) map[string]bool {
+	GinkgoHelper()
+	pods := &corev1.PodList{}
+	Expect(api.List(ctx, pods, client.InNamespace(system), client.MatchingLabels{"app.kubernetes.io/component": component})).To(Succeed())
+	nodes := map[string]bool{}
+	for i := range pods.Items {
+		if pods.Items[i].DeletionTimestamp == nil {
+			nodes[pods.Items[i].Spec.NodeName] = true
+		}
+	}
+	return nodes
 }
 
 // podNames are the names of the component's pods, guards aside, those that are ending included.
