@@ -21,8 +21,10 @@ import (
 type Options struct {
 	// HTTP sends requests; nil: one without a time-out of its own, since live reads last.
 	HTTP *http.Client
-	// Header is sent with every request, for credentials.
+	// Header is sent with every request.
 	Header http.Header
+	// Token says who asks; nil: nobody in particular. It is sent over TLS only.
+	Token TokenSource
 	// RetryFor is for how long a request is repeated where that is safe. 0: 30 s; below 0: not at all.
 	RetryFor time.Duration
 	// AttemptTimeout bounds one attempt that is no live read. 0: 30 s.
@@ -210,6 +212,9 @@ func (c *Client) send(ctx context.Context, q request) (*http.Response, sent, err
 	}
 	for _, h := range []http.Header{c.options.Header, q.header} {
 		maps.Copy(r.Header, h)
+	}
+	if err := c.authorize(r); err != nil {
+		return nil, refused, err
 	}
 	response, err := c.options.HTTP.Do(r)
 	if err != nil {

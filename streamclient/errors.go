@@ -18,6 +18,10 @@ var (
 	ErrConflict = errors.New("stream is not as the request expects")
 	// ErrStaleProducer tells that another producer with the same id has a higher epoch.
 	ErrStaleProducer = errors.New("producer epoch is stale")
+	// ErrUnauthenticated tells that the server does not know who asks.
+	ErrUnauthenticated = errors.New("who asks is not known")
+	// ErrForbidden tells that who asks may not do this.
+	ErrForbidden = errors.New("who asks may not do this")
 	// ErrGone tells that the offset is before the first retained position.
 	ErrGone = errors.New("offset is not retained any more")
 	// ErrInvalid tells that the server does not accept the request as it is.
@@ -59,8 +63,13 @@ func (e *Error) Is(target error) bool {
 			return target == ErrStreamClosed || target == ErrConflict
 		}
 		return target == ErrConflict
+	case http.StatusUnauthorized:
+		return target == ErrUnauthenticated
 	case http.StatusForbidden:
-		return target == ErrStaleProducer
+		if e.Header.Get("Producer-Epoch") != "" {
+			return target == ErrStaleProducer
+		}
+		return target == ErrForbidden
 	case http.StatusGone:
 		return target == ErrGone
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:

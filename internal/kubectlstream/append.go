@@ -12,7 +12,7 @@ import (
 )
 
 func newAppend(a *access) (*cobra.Command, error) {
-	var gateway string
+	var gateway gatewayFlags
 	command := &cobra.Command{
 		Use:   "append NAME [RECORD...]",
 		Short: "Append records to a stream, from the arguments or from standard input",
@@ -35,12 +35,12 @@ other stream, an argument is a line, and standard input is taken byte for byte.
 		},
 		ValidArgsFunction: a.completeStreams,
 	}
-	addGatewayFlag(command, &gateway)
+	gateway.bind(command)
 	command.RunE = func(c *cobra.Command, args []string) error { return a.append(c.Context(), args[0], args[1:], gateway) }
 	return command, nil
 }
 
-func (a *access) append(ctx context.Context, argument string, args []string, gateway string) (err error) {
+func (a *access) append(ctx context.Context, argument string, args []string, gateway gatewayFlags) (err error) {
 	stream, info, err := a.records(ctx, argument, gateway)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,49 +22,48 @@ const (
 	gatewayNamespace = "kube-public"
 	gatewayConfigMap = "streamshift"
 	gatewayKey       = "gateway"
+	// Whom to trust there, as PEM, may be under this key.
+	authorityKey = "ca.crt"
 )
 
 // gatewayHelp says where the gateway's address comes from.
 const gatewayHelp = `The gateway is the one of --gateway, of the environment variable ` + gatewayVariable + `, or the one that the cluster names in
-its ConfigMap ` + gatewayNamespace + "/" + gatewayConfigMap + ", key " + gatewayKey + "."
+its ConfigMap ` + gatewayNamespace + "/" + gatewayConfigMap + ", key " + gatewayKey + `. It is told who asks by --gateway-token or the variable
+` + tokenVariable + "; the one that the cluster names, by the token of the kubeconfig. No token is sent without TLS."
 
-func addGatewayFlag(command *cobra.Command, address *string) {
-	command.Flags().StringVar(address, "gateway", "", "URL of the gateway, such as http://localhost:4437.")
-}
-
-// gateway returns the URL of the gateway. The cluster is asked only where nothing else names it.
-func (a *access) gateway(ctx context.Context, flag string) (string, error) {
+// gateway returns where the gateway is. The cluster is asked only where nothing else names it.
+func (a *access) gateway(ctx context.Context, flag string) (place, error) {
 	if address := cmp.Or(flag, a.Getenv(gatewayVariable)); address != "" {
-		return gatewayURL(address)
+		return checked(place{url: address})
 	}
 	const otherwise = "give --gateway or set " + gatewayVariable
 	c, err := a.connect(a.flags)
 	if err != nil {
-		return "", fmt.Errorf("asking the cluster for its gateway (or %s): %w", otherwise, err)
+		return place{}, fmt.Errorf("asking the cluster for its gateway (or %s): %w", otherwise, err)
 	}
 	named := &corev1.ConfigMap{}
 	err = c.Get(ctx, client.ObjectKey{Namespace: gatewayNamespace, Name: gatewayConfigMap}, named)
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", fmt.Errorf("no gateway is known: %s; the cluster has no ConfigMap %s/%s that names one", otherwise, gatewayNamespace, gatewayConfigMap)
+		return place{}, fmt.Errorf("no gateway is known: %s; the cluster has no ConfigMap %s/%s that names one", otherwise, gatewayNamespace, gatewayConfigMap)
 	case err != nil:
-		return "", fmt.Errorf("asking the cluster for its gateway (or %s): %w", otherwise, err)
+		return place{}, fmt.Errorf("asking the cluster for its gateway (or %s): %w", otherwise, err)
 	case named.Data[gatewayKey] == "":
-		return "", fmt.Errorf("no gateway is known: %s; the ConfigMap %s/%s has no key %q", otherwise, gatewayNamespace, gatewayConfigMap, gatewayKey)
+		return place{}, fmt.Errorf("no gateway is known: %s; the ConfigMap %s/%s has no key %q", otherwise, gatewayNamespace, gatewayConfigMap, gatewayKey)
 	}
-	return gatewayURL(named.Data[gatewayKey])
+	return checked(place{url: named.Data[gatewayKey], trusted: named.Data[authorityKey], named: true})
 }
 
-func gatewayURL(address string) (string, error) {
-	parsed, err := url.Parse(address)
+func checked(p place) (place, error) {
+	parsed, err := url.Parse(p.url)
 	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
-		return "", fmt.Errorf("the gateway %q is no URL such as http://localhost:4437", address)
+		return place{}, fmt.Errorf("the gateway %q is no URL such as http://localhost:4437", p.url)
 	}
-	return address, nil
+	return p, nil
 }
 
 // records returns the stream of this name at the gateway, and what it holds.
-func (a *access) records(ctx context.Context, argument, gateway string) (*streamclient.Stream, streamclient.Info, error) {
+func (a *access) records(ctx context.Context, argument string, gateway gatewayFlags) (*streamclient.Stream, streamclient.Info, error) {
 	object, err := objectName(argument)
 	if err != nil {
 		return nil, streamclient.Info{}, err
@@ -74,11 +72,15 @@ func (a *access) records(ctx context.Context, argument, gateway string) (*stream
 	if err != nil {
 		return nil, streamclient.Info{}, err
 	}
-	address, err := a.gateway(ctx, gateway)
+	at, err := a.gateway(ctx, gateway.address)
 	if err != nil {
 		return nil, streamclient.Info{}, err
 	}
-	stream := streamclient.New(address, streamclient.Options{}).Stream(namespace, streamname.Client(object))
+	c, err := a.client(at, gateway)
+	if err != nil {
+		return nil, streamclient.Info{}, err
+	}
+	address, stream := at.url, c.Stream(namespace, streamname.Client(object))
 	info, err := stream.Head(ctx)
 	switch {
 	case errors.Is(err, streamclient.ErrNotFound):
@@ -93,7 +95,7 @@ func (a *access) records(ctx context.Context, argument, gateway string) (*stream
 func gatewayError(address string, err error) error {
 	var answer *streamclient.Error
 	if errors.As(err, &answer) || errors.Is(err, context.Canceled) {
-		return err
+		return advise(err)
 	}
 	return &unreachable{address: address, err: err}
 }

@@ -119,8 +119,8 @@ func TestGateway(t *testing.T) {
 			w := newWorld(t, c.named)
 			w.env[gatewayVariable] = c.variable
 			got, err := w.accessOf(Environment{Getenv: func(name string) string { return w.env[name] }}).gateway(t.Context(), c.flag)
-			if got != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
-				t.Errorf("got %q, %v", got, err)
+			if got.url != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
+				t.Errorf("got %v, %v", got, err)
 			}
 		})
 	}

@@ -15,9 +15,10 @@ import (
 
 // readOptions are the flags of read.
 type readOptions struct {
-	gateway, offset string
-	follow          bool
-	showNext        bool
+	gateway  gatewayFlags
+	offset   string
+	follow   bool
+	showNext bool
 }
 
 func newRead(a *access) (*cobra.Command, error) {
@@ -35,7 +36,7 @@ line, any other byte for byte. Offsets are opaque: use what --show-next printed,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeStreams,
 	}
-	addGatewayFlag(command, &o.gateway)
+	o.gateway.bind(command)
 	f := command.Flags()
 	f.StringVar(&o.offset, "offset", string(streamclient.Beginning), "Where to begin: an offset, -1 for the beginning, or now for the end.")
 	f.BoolVarP(&o.follow, "follow", "f", false, "Go on with what is appended, until Ctrl-C or the stream is closed.")
