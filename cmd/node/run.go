@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -73,9 +72,12 @@ func run(ctx context.Context, o *options) error {
 	log := ctrl.Log.WithName("node").WithValues("node", o.node)
 	routeLibraryLogs(log.WithName("library"))
 	metered := storemeter.New(objects, metrics.Registry, wallclock.Now)
-	storage := &session.StoreEngine{Store: metered, Config: engine.Config{Clock: wallclock.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)}}
+	storage := &session.StoreEngine{
+		Store: metered, Config: engine.Config{Clock: wallclock.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)},
+	}
 	sessions := &session.Reconciler{
-		Node: o.node, Live: direct, Client: direct, Engine: &session.MeteredEngine{Engine: storage, Now: wallclock.Now}, NewID: uuid.NewString, Now: wallclock.Now, Log: log,
+		Node: o.node, Live: direct, Client: direct, Engine: &session.MeteredEngine{Engine: storage, Now: wallclock.Now},
+		NewID: uuid.NewString, Now: wallclock.Now, Log: log,
 		Tracer: tracer,
 	}
 	if err := sessions.SetupWithManager(mgr, mgr.GetCache(), inbound); err != nil {
@@ -90,33 +92,17 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	if folder != nil {
-		front.TLS = folder.PrivateServer(tlsfolder.GatewayName)
-		if err := watchCertificates(mgr, folder, log); err != nil {
-			return err
-		}
+	if err := secure(mgr, front, folder, log); err != nil {
+		return err
 	}
 	fences := &session.FenceWatch{Sessions: sessions, LeaseLapsed: agent.LeaseLapsed}
 	loads := &registration.LoadReporter{
 		Client: direct, Node: o.node, Samples: sessions.Samples, LookEvery: o.tellLoadEvery / looksAtLoad, TellEvery: o.tellLoadEvery, Now: wallclock.Now, Log: log,
 	}
 	retention := &session.RetentionWatch{Sessions: sessions, Every: o.retentionEvery}
-	for _, runnable := range []manager.Runnable{inbound, agent, front, fences, loads, retention} {
-		if err := mgr.Add(runnable); err != nil {
-			return fmt.Errorf("adding to the manager: %w", err)
-		}
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return fmt.Errorf("adding the health check: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("front", front.Check); err != nil {
-		return fmt.Errorf("adding the readiness check: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("registered", agent.Check); err != nil {
-		return fmt.Errorf("adding the readiness check: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("store", storage.Ready); err != nil {
-		return fmt.Errorf("adding the readiness check: %w", err)
+	checks := map[string]healthz.Checker{"front": front.Check, "registered": agent.Check, "store": storage.Ready}
+	if err := add(mgr, checks, inbound, agent, front, fences, loads, retention); err != nil {
+		return err
 	}
 	// The signal ends the manager only after the streams have left: until then it must carry them through.
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -129,25 +115,20 @@ func run(ctx context.Context, o *options) error {
 	return mgr.Start(running)
 }
 
-// openCertificates returns the folder of --tls-cert-dir; nil: without TLS.
-func openCertificates(o *options) (*tlsfolder.Folder, error) {
-	if o.certificates == "" {
-		return nil, nil //nolint:nilnil // there is none
+// add has the manager run something, and be ready where all checks pass.
+func add(mgr ctrl.Manager, ready map[string]healthz.Checker, runnables ...manager.Runnable) error {
+	for _, runnable := range runnables {
+		if err := mgr.Add(runnable); err != nil {
+			return fmt.Errorf("adding to the manager: %w", err)
+		}
 	}
-	folder, err := tlsfolder.Open(o.certificates)
-	if err != nil {
-		return nil, fmt.Errorf("reading --tls-cert-dir: %w", err)
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
 	}
-	return folder, nil
-}
-
-// watchCertificates takes in new ones; the node is not ready where its own has run out.
-func watchCertificates(mgr ctrl.Manager, folder *tlsfolder.Folder, log logr.Logger) error {
-	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return folder.Watch(ctx, log) })); err != nil {
-		return fmt.Errorf("watching certificates: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("certificate", func(*http.Request) error { return folder.Check(wallclock.Now()) }); err != nil {
-		return fmt.Errorf("adding the readiness check: %w", err)
+	for name, check := range ready {
+		if err := mgr.AddReadyzCheck(name, check); err != nil {
+			return fmt.Errorf("adding the readiness check: %w", err)
+		}
 	}
 	return nil
 }

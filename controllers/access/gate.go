@@ -107,9 +107,19 @@ func New(config *rest.Config, httpClient *http.Client, options Options) (*Gate, 
 
 func newGate(tokens authenticator.Token, rules authorizer.Authorizer, options Options) *Gate {
 	return &Gate{
-		options: options, tokens: cache.New(tokens, false, holdsFor, holdsFor), rules: rules,
+		options: options, tokens: cache.New(bounded{tokens}, false, holdsFor, holdsFor), rules: rules,
 		allowed: lru.New(answers), asking: make(chan struct{}, questions),
 	}
+}
+
+// bounded gives up on a question as the gate does; the cache in front of it would wait longer.
+type bounded struct{ authenticator.Token }
+
+// AuthenticateToken implements authenticator.Token.
+func (b bounded) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return b.Token.AuthenticateToken(ctx, token) //nolint:wrapcheck // it says what was asked
 }
 
 var (

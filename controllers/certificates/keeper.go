@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -29,7 +30,7 @@ import (
 // Names of the Secrets in the namespace of the installation.
 const (
 	// AuthoritySecret has the authorities and their keys. Nobody but the manager reads it.
-	AuthoritySecret = "streamshift-authority"
+	AuthoritySecret = "streamshift-authority" //nolint:gosec // a name
 	// WebhookSecret, GatewaySecret and NodeSecret have tls.crt, tls.key and ca.crt.
 	WebhookSecret = "streamshift-webhook-tls"
 	GatewaySecret = "streamshift-gateway-tls"
@@ -170,10 +171,7 @@ func (k *Keeper) keepSecret(ctx context.Context, name string, change func(data m
 	case err != nil:
 		return fmt.Errorf("reading secret %s: %w", name, err)
 	}
-	before := map[string][]byte{}
-	for key, value := range secret.Data {
-		before[key] = value
-	}
+	before := maps.Clone(secret.Data)
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
@@ -184,7 +182,7 @@ func (k *Keeper) keepSecret(ctx context.Context, name string, change func(data m
 	switch {
 	case missing:
 		write = func() error { return k.Client.Create(ctx, secret) }
-	case same(before, secret.Data):
+	case maps.EqualFunc(before, secret.Data, bytes.Equal):
 		return nil
 	}
 	if err := write(); err != nil {
@@ -195,18 +193,6 @@ func (k *Keeper) keepSecret(ctx context.Context, name string, change func(data m
 
 func (k *Keeper) object(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: k.Namespace, Name: name, Labels: map[string]string{"app.kubernetes.io/name": "streamshift"}}
-}
-
-func same(a, b map[string][]byte) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for key, value := range a {
-		if !bytes.Equal(value, b[key]) {
-			return false
-		}
-	}
-	return true
 }
 
 // trustWebhook tells the API server whom to trust where it calls the webhook.

@@ -19,7 +19,7 @@ import (
 )
 
 // tokenVariable is the environment variable with a token for the gateway.
-const tokenVariable = "STREAMSHIFT_TOKEN" //nolint:gosec // a name
+const tokenVariable = "STREAMSHIFT_TOKEN"
 
 // gatewayFlags say where the gateway is, and how to be known there.
 type gatewayFlags struct {

@@ -33,7 +33,6 @@ func fetchMetrics(ctx context.Context, g Gomega, process *localcluster.Process, 
 
 // fetch asks for a page beside the metrics.
 func fetch(ctx context.Context, g Gomega, url, token string) (status int, body string) {
-	//nolint:gosec // the certificate is one that nobody has signed
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -64,21 +64,25 @@ func (c *Cluster) mount(ctx context.Context, secret string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	go func() {
-		ticker := time.NewTicker(mountEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-c.stopped:
-				return
-			case <-ticker.C:
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), mountTimeout)
-			_ = c.project(ctx, secret, folder) // the API server is away: what is there stays, as a kubelet has it
-			cancel()
-		}
-	}()
+	go c.keepMounted(context.WithoutCancel(ctx), secret, folder)
 	return folder, nil
+}
+
+// keepMounted has what changes in a Secret arrive in its folder until the cluster stops. While the API server is away what is there
+// stays, as a kubelet has it.
+func (c *Cluster) keepMounted(ctx context.Context, secret, folder string) {
+	ticker := time.NewTicker(mountEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-c.stopped:
+			return
+		case <-ticker.C:
+		}
+		ctx, cancel := context.WithTimeout(ctx, mountTimeout)
+		_ = c.project(ctx, secret, folder)
+		cancel()
+	}
 }
 
 // project writes the data of a Secret into a folder of its own, and puts that in the place of the one before.

@@ -3,6 +3,7 @@ package secure
 import (
 	"context"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +19,23 @@ import (
 
 const (
 	namespace = "default"
-	patience  = 60 * time.Second
-	logLines  = 40
+	// writerAccount is whose token writer is.
+	writerAccount = "writer"
+	patience      = 60 * time.Second
+	logLines      = 40
 )
+
+// lives of certificates and of the authority, and for how long streams are written meanwhile.
+type lives struct{ certificate, authority, watched time.Duration }
+
+// validity is short enough that certificates are renewed several times, and the authority is followed by the next one, which signs then.
+// With LONG in the environment it takes some minutes, and certificates live as long as a kubelet could cope with.
+func validity() lives {
+	if os.Getenv("LONG") != "" {
+		return lives{certificate: 2 * time.Minute, authority: 8 * time.Minute, watched: 6 * time.Minute}
+	}
+	return lives{certificate: 20 * time.Second, authority: 80 * time.Second, watched: 75 * time.Second}
+}
 
 var (
 	cluster     *localcluster.Cluster
@@ -40,12 +55,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(cluster.Stop)
 	streamshift, err = cluster.StartStreamshift(ctx, localcluster.Layout{
-		Nodes: []string{"node-a", "node-b"},
-		// Short enough that a run of the suite sees certificates renewed, and the authority followed by the next one.
-		ManagerArgs: []string{"--certificate-validity=30s", "--authority-validity=2m"},
+		Nodes:       []string{"node-a", "node-b"},
+		GatewayArgs: []string{"--event-stream-duration=10s"},
 	})
 	Expect(err).NotTo(HaveOccurred())
-	writer = grantedToken(ctx, "writer", "streamshift-stream-writer", "streamshift-stream-reader")
+	writer = grantedToken(ctx, writerAccount, "streamshift-stream-writer", "streamshift-stream-reader")
 	reader = grantedToken(ctx, "reader", "streamshift-stream-reader")
 })
 
