@@ -49,11 +49,17 @@ func handlerOf(w *world) *Handler {
 	return &Handler{Client: cached{world: w}, Elected: make(chan struct{}), Identity: "manager-1", Now: func() time.Time { return noon }, Log: logr.Discard()}
 }
 
-func get(t *testing.T, h *Handler, method, target string) (*http.Response, string) {
+// answer is what a page is served with.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+}
+
+func get(t *testing.T, h *Handler, method, target string) (got answer, page string) {
 	t.Helper()
 	recorder := httptest.NewRecorder()
 	h.ServeHTTP(recorder, httptest.NewRequest(method, target, http.NoBody))
-	return recorder.Result(), recorder.Body.String()
+	return answer{recorder.Code, recorder.Header()}, recorder.Body.String()
 }
 
 func at(seconds float64) *metav1.MicroTime {
@@ -155,7 +161,8 @@ func busy() *world {
 func text(page string) string {
 	var b strings.Builder
 	inside := false
-	for _, r := range page[strings.Index(page, "<body>"):] {
+	_, page, _ = strings.Cut(page, "<body>")
+	for _, r := range page {
 		switch {
 		case r == '<':
 			inside = true

@@ -1,7 +1,6 @@
 package tracing
 
 import (
-	"context"
 	"net/http"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -14,14 +13,14 @@ func (t *Tracer) FromHeader(header http.Header) trace.SpanContext {
 	if t == nil {
 		return trace.SpanContext{}
 	}
-	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(header))
+	ctx := propagation.TraceContext{}.Extract(nobodys, propagation.HeaderCarrier(header))
 	return trace.SpanContextFromContext(ctx)
 }
 
 // ToHeader says in the headers of a request which span it belongs to. One that is not valid changes nothing.
 func ToHeader(header http.Header, span trace.SpanContext) {
 	if span.IsValid() {
-		propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), span), propagation.HeaderCarrier(header))
+		propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(nobodys, span), propagation.HeaderCarrier(header))
 	}
 }
 

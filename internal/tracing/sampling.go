@@ -33,7 +33,8 @@ func samplerOf(env func(string) string) (sdk.Sampler, error) {
 	case "traceidratio":
 		return share(ratio), nil
 	}
-	return nil, fmt.Errorf("reading OTEL_TRACES_SAMPLER: %q is none of the samplers always_on, always_off and traceidratio, or one of them behind parentbased_", name)
+	return nil, fmt.Errorf("reading OTEL_TRACES_SAMPLER: %q is none of the samplers always_on, always_off and traceidratio, "+
+		"or one of them behind parentbased_", name)
 }
 
 // share samples this share of all traces, by the last 7 bytes of a trace's id: those that W3C Trace Context wants to be random. The

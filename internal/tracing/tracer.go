@@ -64,7 +64,7 @@ func wanted(env func(string) string) bool {
 // New returns a tracer that hands sampled spans to a processor.
 func New(service Service, sampler sdk.Sampler, processor sdk.SpanProcessor) (*Tracer, error) {
 	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
-	described, err := resource.New(context.Background(),
+	described, err := resource.New(nobodys,
 		resource.WithAttributes(semconv.ServiceName(service.Name), semconv.ServiceInstanceID(service.Instance)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("describing the service: %w", err)
@@ -76,7 +76,7 @@ func New(service Service, sampler sdk.Sampler, processor sdk.SpanProcessor) (*Tr
 
 // samples tells whether a trace with this id is sampled, where this process, or any other with the same variables, begins it.
 func (t *Tracer) samples(id trace.TraceID) bool {
-	result := t.sampler.ShouldSample(sdk.SamplingParameters{ParentContext: context.Background(), TraceID: id})
+	result := t.sampler.ShouldSample(sdk.SamplingParameters{ParentContext: nobodys, TraceID: id})
 	return result.Decision == sdk.RecordAndSample
 }
 
@@ -88,7 +88,7 @@ func (t *Tracer) End() error {
 	if t == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	ctx, cancel := context.WithTimeout(nobodys, endTimeout)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
 		return fmt.Errorf("sending the last spans: %w", err)
