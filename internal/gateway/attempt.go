@@ -95,6 +95,10 @@ func (x *exchange) ask(ctx context.Context, t target) attempt {
 		return attempt{outcome: broken, err: err}
 	}
 	a := x.judge(response, cancel)
+	if a.outcome == notTaken && a.located && a.moved.Node != t.node {
+		// It knows who serves, and not where that is: it could not ask. The table knows.
+		a.outcome = sentOn
+	}
 	switch {
 	case a.reply == nil:
 		_ = response.Body.Close()

@@ -138,6 +138,29 @@ func TestTargetThatDoesNothing(t *testing.T) {
 	}
 }
 
+// The target gives the stream back, and could not find out where its source is while the API server is away.
+func TestTargetThatDoesNotKnowWhereTheOwnerIs(t *testing.T) {
+	b := newBench(t, routingtest.Options{}, nil)
+	b.Start(orders, text, "a")
+	b.nodes["a"].SetLagging(true)
+	b.Accept(orders, "b")
+	r, _ := b.Register(orders)
+	b.replace("b", func(w http.ResponseWriter, _ *http.Request) {
+		for name, value := range map[string]string{
+			routing.HeaderAnswer: string(routing.AnswerUnavailable), routing.HeaderNode: "a", routing.HeaderRole: string(routing.RoleOwner),
+			routing.HeaderEpoch: "1", routing.HeaderUID: r.UID, "Retry-After": "1",
+		} {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	for range 2 {
+		if a := b.client.Do(http.MethodPost, b.url+ordersPath, "x"); a.Status != http.StatusNoContent {
+			t.Errorf("the append is answered %d %s, want 204", a.Status, a.Body)
+		}
+	}
+}
+
 // A target that cannot be reached, and a source that hands over: requests are sent to and fro with pauses, and served in the end.
 func TestTargetThatIsAwayWhileTheSourceHandsOver(t *testing.T) {
 	b := newBench(t, routingtest.Options{}, func(l *gateway.Limits) { l.GiveBackAfter = time.Nanosecond })

@@ -77,6 +77,9 @@ func testOutage(t *testing.T, r *runner) {
 		what string
 		do   func() error
 	}{
+		{"waiting for the first appends", func() error {
+			return s.await(ctx, "the first appends", func(context.Context) error { return atLeast(recording, before) })
+		}},
 		{"having the source's store be slow, so that its close takes a while", func() error { return s.from.SetFaults(bed.Faults{Slow: 3000}) }},
 		{"making a transfer", func() (err error) { transfer, err = s.transfer(ctx); return err }},
 		{"waiting until it is accepted", func() error { return s.await(ctx, "the transfer to be accepted", s.pending) }},
@@ -92,6 +95,7 @@ func testOutage(t *testing.T, r *runner) {
 	t.Cleanup(func() { _ = r.bed.Cluster.APIServer().Resume() })
 	for _, step := range steps {
 		if err := step.do(); err != nil {
+			s.tellLogs(t)
 			t.Fatalf("%s: %v", step.what, err)
 		}
 	}
@@ -121,7 +125,7 @@ func testOutage(t *testing.T, r *runner) {
 }
 
 // linesTold is how many lines of a log are printed.
-const linesTold = 25
+const linesTold = 60
 
 // restored is a stream that clients append to while its register goes back to what it was.
 type restored struct {
@@ -191,15 +195,15 @@ func (s *restored) judge(t *testing.T, log int64) {
 }
 
 // tellLogs prints what every process said last.
-func (s *restored) tellLogs(t *testing.T) {
-	t.Helper()
-	for _, process := range s.bed.Cluster.Processes() {
+func (t *trial) tellLogs(test *testing.T) {
+	test.Helper()
+	for _, process := range t.bed.Cluster.Processes() {
 		log, err := process.Log()
 		if err != nil {
-			t.Log(err)
+			test.Log(err)
 		}
 		lines := strings.Split(strings.TrimSpace(log), "\n")
-		t.Logf("%s: %s", process.Name(), strings.Join(lines[max(0, len(lines)-linesTold):], "\n"))
+		test.Logf("%s: %s", process.Name(), strings.Join(lines[max(0, len(lines)-linesTold):], "\n"))
 	}
 }
 
