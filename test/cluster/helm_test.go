@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 
@@ -64,6 +65,10 @@ func installedByHelm() {
 		helm(ctx, "uninstall", "streamshift", "--wait")
 		kubectl(ctx, "delete", "stream", "given-up", "--wait=false")
 		kubectl(ctx, "patch", "stream", "given-up", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+		Expect(objectsInStore()).NotTo(BeEmpty(), "the log stays in the store, and its owner removes it")
+		for _, object := range objectsInStore() {
+			Expect(os.Remove(object)).To(Succeed())
+		}
 		for _, kind := range []string{"streams", "streamnodes", "streamtransfers", "streamrebalances"} {
 			kubectl(ctx, "delete", "crd", fmt.Sprintf("%s.streamshift.io", kind), "--timeout="+patience.String())
 		}

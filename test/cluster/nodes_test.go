@@ -35,7 +35,7 @@ func losingNodes() {
 
 		output := &strings.Builder{}
 		drain := exec.CommandContext(ctx, cluster.Kubectl(), "--kubeconfig", cluster.Kubeconfig(),
-			"drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+patience.String())
+			"drain", node, "--ignore-daemonsets", "--timeout="+patience.String())
 		drain.Stdout, drain.Stderr = output, output
 		Expect(drain.Start()).To(Succeed())
 		ended := make(chan error, 1)
