@@ -69,7 +69,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		return nil, err
 	}
 	if err := c.start(ctx); err != nil {
-		return nil, errors.Join(err, c.Stop(true))
+		return nil, errors.Join(err, c.Stop(true)) //nolint:contextcheck // also after the context has ended
 	}
 	return c, nil
 }
