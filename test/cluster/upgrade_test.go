@@ -19,9 +19,10 @@ import (
 	"github.com/streamshift/streamshift/test/timeline"
 )
 
-// previous is what an upgrade is tested from: the last release, or, while there is none, an earlier commit.
+// previous is what an upgrade is tested from: the last release, or, while there is none, an earlier commit. From this one on gateways ask their
+// clients to leave before they end; those of earlier ones cut some off, in an upgrade, too.
 const (
-	previous        = "1a228e7"
+	previous        = "b984aee"
 	previousVersion = "previous"
 )
 
