@@ -27,7 +27,7 @@ func Tracer(ctx context.Context, component, instance string, log logr.Logger) (t
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Error(err, "Cannot send spans") }))
 		log.Info("Recording spans")
 	}
-	return tracer, func() {
+	return tracer, func() { //nolint:contextcheck // it is called when the context has ended
 		if err := tracer.End(); err != nil {
 			log.Error(err, "Cannot send the last spans")
 		}

@@ -37,7 +37,10 @@ type Ledger struct {
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
-	return &Ledger{streams: map[types.UID]*v1alpha1.Stream{}, reserved: map[types.UID]string{}, doubtful: map[types.UID]bool{}, usage: map[string]Usage{}, setBack: map[types.UID]bool{}}
+	return &Ledger{
+		streams: map[types.UID]*v1alpha1.Stream{}, usage: map[string]Usage{}, setBack: map[types.UID]bool{},
+		reserved: map[types.UID]string{}, doubtful: map[types.UID]bool{},
+	}
 }
 
 // Usage returns how many slots of a node are taken.

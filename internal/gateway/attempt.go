@@ -130,7 +130,7 @@ func (x *exchange) request(ctx context.Context, t target) (*http.Request, error)
 		return nil, err
 	}
 	r.Header = x.header.Clone()
-	x.held.name(r.Header)
+	x.held.name(r.Header) //nolint:contextcheck // the span is the request's
 	r.Host = x.r.Host
 	if _, given := r.Header["User-Agent"]; !given {
 		r.Header.Set("User-Agent", "") // else the transport adds its own

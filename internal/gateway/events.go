@@ -131,7 +131,8 @@ func (e *relay) pass(ctx context.Context, a *reply) eventsEnd {
 func (e *relay) send(group []byte, held int64) error {
 	e.x.extend(e.control)
 	defer unlimit(e.control)
-	defer e.x.sending(e.control, held)()
+	sent := e.x.sending(e.control, held)
+	defer sent()
 	if _, err := e.x.w.Write(group); err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (x *exchange) fetch(ctx context.Context) (a *reply, p *durablestreams.Probl
 	defer func() { x.endHeld(p) }()
 	for {
 		s := x.sight()
-		x.noteHeld(s)
+		x.noteHeld(s) //nolint:contextcheck // the span is the request's
 		if s.target.address == "" {
 			if p := x.wait(ctx, s, 0, s.reason); p != nil {
 				return nil, p

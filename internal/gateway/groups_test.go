@@ -115,7 +115,7 @@ func TestRoomOfWhoStalls(t *testing.T) {
 					})
 				}
 				room.Take(100)
-				time.Sleep(tt.waited)
+				time.Sleep(tt.waited) //nolint:forbidigo // by the bubble's clock
 				got := room.Await(t.Context(), 1, 40, 3*time.Second)
 				synctest.Wait()
 				if want := held > 0; got != want {

@@ -20,7 +20,7 @@ func (n *Node) wait(ctx context.Context, q *request, v view, reason string) bool
 	default:
 	}
 	q.transfer = waitsFor(v.situation)
-	if q.leave == nil && !n.enter(q) {
+	if q.leave == nil && !n.enter(q) { //nolint:contextcheck // the span is the request's
 		return false
 	}
 	left := q.deadline.Sub(n.cfg.Now())

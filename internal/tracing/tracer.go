@@ -50,7 +50,7 @@ func FromEnvironment(ctx context.Context, service Service, env func(string) stri
 	if err != nil {
 		return nil, fmt.Errorf("making the exporter of spans: %w", err)
 	}
-	return New(service, sampler, sdk.NewBatchSpanProcessor(exporter))
+	return New(service, sampler, sdk.NewBatchSpanProcessor(exporter)) //nolint:contextcheck // spans are sent until End, which is later
 }
 
 // wanted tells whether the environment names a collector, or asks for the exporter with its default one.

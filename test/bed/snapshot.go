@@ -33,7 +33,7 @@ func (b *Bed) Snapshot(ctx context.Context) (path string, err error) {
 	}
 	defer func() { _ = body.Close() }()
 	path = filepath.Join(b.folder, "snapshot.db")
-	file, err := os.Create(path) //nolint:gosec // a folder of this program
+	file, err := os.Create(path)
 	if err != nil {
 		return "", fmt.Errorf("writing a snapshot: %w", err)
 	}

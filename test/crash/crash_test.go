@@ -95,7 +95,7 @@ func testOutage(t *testing.T, r *runner) {
 	t.Cleanup(func() { _ = r.bed.Cluster.APIServer().Resume() })
 	for _, step := range steps {
 		if err := step.do(); err != nil {
-			s.tellLogs(t)
+			tellLogs(t, s.bed)
 			t.Fatalf("%s: %v", step.what, err)
 		}
 	}
@@ -179,7 +179,7 @@ func (s *restored) judge(t *testing.T, log int64) {
 		return nil
 	})
 	if err != nil {
-		s.tellLogs(t)
+		tellLogs(t, s.bed)
 		t.Fatal(err)
 	}
 	s.rest(t)
@@ -195,15 +195,15 @@ func (s *restored) judge(t *testing.T, log int64) {
 }
 
 // tellLogs prints what every process said last.
-func (t *trial) tellLogs(test *testing.T) {
-	test.Helper()
-	for _, process := range t.bed.Cluster.Processes() {
+func tellLogs(t *testing.T, b *bed.Bed) {
+	t.Helper()
+	for _, process := range b.Cluster.Processes() {
 		log, err := process.Log()
 		if err != nil {
-			test.Log(err)
+			t.Log(err)
 		}
 		lines := strings.Split(strings.TrimSpace(log), "\n")
-		test.Logf("%s: %s", process.Name(), strings.Join(lines[max(0, len(lines)-linesTold):], "\n"))
+		t.Logf("%s: %s", process.Name(), strings.Join(lines[max(0, len(lines)-linesTold):], "\n"))
 	}
 }
 
