@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/controllers/register"
 	"github.com/streamshift/streamshift/internal/handoff"
 	"github.com/streamshift/streamshift/internal/routing"
@@ -51,19 +49,15 @@ func (e *entry) cutOff(now time.Time) bool {
 // tryToReach looks at the register of a stream that is served while its transfer cannot be completed. Once it can be
 // reached, the session is closed again before the completion is proposed again.
 func (r *Reconciler) tryToReach(ctx context.Context, key types.NamespacedName, v *view) (*view, error) {
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
-	stream := &v1alpha1.Stream{}
-	switch err := r.Live.Get(ctx, key, stream); {
-	case apierrors.IsNotFound(err):
-		v.gone = true
-		return v, nil
+	newer, err := r.ask(ctx, key, v)
+	switch {
 	case err != nil:
 		logr.FromContextOrDiscard(ctx).V(1).Info("Serving while the register is out of reach", "stream", key.String(), "reason", err.Error())
 		return v, nil
+	case newer == nil || newer.gone:
+		return newer, nil
 	}
 	r.host.answered(key, v.stream.UID, r.Now(), nil)
-	r.host.see(stream, seenLive)
 	return r.host.view(key, r.Now()), nil
 }
 

@@ -52,30 +52,21 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*vi
 	if v != nil && v.session.CutOff && v.session.Phase == handoff.SessionOpen && v.stream.Status.PendingTransfer != nil {
 		return r.tryToReach(ctx, key, v)
 	}
-	if v != nil && v.setBackLong {
-		return r.askAgain(ctx, key, v)
-	}
-	if v == nil || !v.involved || r.watched(ctx, key, v.stream) {
+	if v == nil || !v.setBackLong && (!v.involved || r.watched(ctx, key, v.stream)) {
 		return v, nil
 	}
-	// The register as it was seen last names this node, and neither watch has the stream: it has left, or is gone.
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
-	stream := &v1alpha1.Stream{}
-	switch err := r.Live.Get(ctx, key, stream); {
-	case apierrors.IsNotFound(err):
-		v.gone = true
-		return v, nil
-	case err != nil:
+	// An older register than this one was delivered, or this one names the node and neither watch has the stream: it has left, or
+	// is gone.
+	newer, err := r.ask(ctx, key, v)
+	if err != nil {
 		return nil, fmt.Errorf("asking where the stream is: %w", err)
 	}
-	r.host.see(stream, seenLive)
-	return r.host.view(key, r.Now()), nil
+	return newer, nil
 }
 
-// askAgain asks the API server for a stream of which an older version was delivered than is known. The watch is behind, or etcd was
-// restored from a backup, which leaves every object the version that it had.
-func (r *Reconciler) askAgain(ctx context.Context, key types.NamespacedName, v *view) (*view, error) {
+// ask returns the view after a look at the register itself. An answer that is older than the view tells that etcd was restored from a
+// backup, which leaves every object the version that it had.
+func (r *Reconciler) ask(ctx context.Context, key types.NamespacedName, v *view) (*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	stream := &v1alpha1.Stream{}
@@ -84,7 +75,7 @@ func (r *Reconciler) askAgain(ctx context.Context, key types.NamespacedName, v *
 		v.gone = true
 		return v, nil
 	case err != nil:
-		return nil, fmt.Errorf("asking for the register of a stream: %w", err)
+		return nil, err //nolint:wrapcheck // the callers say what it was for
 	}
 	r.host.see(stream, seenLive)
 	r.host.setBack(stream, v.stream.ResourceVersion)
