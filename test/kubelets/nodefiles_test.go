@@ -33,7 +33,7 @@ func TestEveryNodeHasAddressesOfItsOwn(t *testing.T) {
 }
 
 func TestFilesOfANodeAreWellFormed(t *testing.T) {
-	n, f := nodes()[0], folder("/tmp/with spaces: and colons")
+	n, f := nodes()[0], folder("/with spaces: and colons")
 	var object map[string]any
 	if err := json.Unmarshal([]byte(n.podsNetwork()), &object); err != nil {
 		t.Errorf("the pods' network: %v", err)

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
-	"sync"
 	"syscall"
+
+	"github.com/streamshift/streamshift/test/child"
 )
 
 // process is a program that runs until it is killed.
@@ -59,23 +59,8 @@ func (p *process) kill() error {
 	return nil
 }
 
-// spawn starts the command so that the kernel kills it when this process ends in whatever way. The kernel goes by the *thread* that
-// started it: all are started by one, which is locked to a goroutine that never returns.
+// spawn starts the command in a session of its own, so that it ends with this process.
 func spawn(command *exec.Cmd) error {
 	command.SysProcAttr.Setsid = true
-	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	started := make(chan error)
-	spawner() <- func() { started <- command.Start() }
-	return <-started
+	return child.Start(command) //nolint:wrapcheck // the caller says what was started
 }
-
-var spawner = sync.OnceValue(func() chan<- func() {
-	starts := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for start := range starts {
-			start()
-		}
-	}()
-	return starts
-})
