@@ -44,10 +44,9 @@ generate: ## Write the deep-copy functions of the API.
 	$(controller_gen) object paths=./api/...
 
 .PHONY: manifests
-manifests: ## Write custom resource definitions, one role a component, the webhook's configuration, and the Helm chart from them.
-	@mkdir -p config/crd/bases config/rbac config/webhook # controller-gen writes nothing, and says nothing, where a folder is missing
+manifests: ## Write custom resource definitions, one role a component, and the Helm chart from them.
+	@mkdir -p config/crd/bases config/rbac # controller-gen writes nothing, and says nothing, where a folder is missing
 	$(controller_gen) crd paths=./api/... output:crd:artifacts:config=config/crd/bases
-	$(controller_gen) webhook paths=./controllers/... output:webhook:artifacts:config=config/webhook
 	$(call role,manager,$(filter-out $(node_controllers) $(gateway_controllers),$(notdir $(wildcard controllers/*))))
 	$(call role,node,$(node_controllers) $(everywhere))
 	$(call role,gateway,$(gateway_controllers) $(everywhere))

@@ -74,7 +74,7 @@ YAML
 } >"$templates/cluster.yaml"
 {
   header
-  documents config/rbac/{manager_account,manager_role,leader_election_role,node_account,node_role,gateway_account,gateway_role,guard_account,metrics_reader_role,status_viewer_role,client_roles}.yaml |
+  documents config/rbac/{manager_account,manager_role,leader_election_role,node_account,node_role,gateway_account,gateway_role,guard_account,metrics_reader_role,status_viewer_role,profile_reader_role,client_roles}.yaml |
     awk '
       { print }
       /^  name: streamshift-node$/ && kind == "ServiceAccount" {
@@ -86,7 +86,7 @@ YAML
 } >"$templates/rights.yaml"
 {
   header
-  documents config/webhook/manifests.yaml config/webhook/service.yaml config/policy/admission/{agent_nodes,agent_streams,register}.yaml
+  documents config/webhook/transfers.yaml config/webhook/service.yaml config/policy/admission/{agent_nodes,agent_streams,register}.yaml
 } >"$templates/admission.yaml"
 {
   header

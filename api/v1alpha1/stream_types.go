@@ -112,10 +112,26 @@ const (
 	StreamClosed  StreamState = "Closed"
 )
 
-// StreamStatus is the register of a stream: the only authority on who owns it. The rules on Stream refuse every step
-// that is not legal, whoever proposes it. It is one value, of which each step writes what it changes.
+// StreamStatus is the register of a stream: the only authority on who owns it. Each rule refuses one kind of illegal step,
+// whoever proposes it. It is one value, of which each step writes what it changes.
+//
+// The API server pays for each field that a rule looks up, by the number of that field's neighbours. So rules are as deep
+// as what they speak of, and begin with what lets most writes pass.
 //
 // +structType=atomic
+// +kubebuilder:validation:XValidation:rule="size(self.node) > 0 || size(oldSelf.node) > 0 || (self.epoch == oldSelf.epoch && !has(self.state) && !has(self.pendingTransfer) && !has(self.lastTransfer))",message="a stream without owner has no epoch, state or transfer"
+// +kubebuilder:validation:XValidation:rule="size(oldSelf.node) > 0 || size(self.node) == 0 || (self.epoch == 1 && self.state == 'Opening' && !has(self.pendingTransfer) && !has(self.lastTransfer))",message="a stream is placed at epoch 1, in state Opening"
+// +kubebuilder:validation:XValidation:rule="self.node == oldSelf.node || size(oldSelf.node) == 0 || (has(oldSelf.pendingTransfer) && self.node == oldSelf.pendingTransfer.target)",message="node changes only to the target of the pending transfer"
+// +kubebuilder:validation:XValidation:rule="self.node == oldSelf.node || size(oldSelf.node) == 0 || !has(self.pendingTransfer)",message="a completion removes the pending transfer"
+// +kubebuilder:validation:XValidation:rule="self.node == oldSelf.node || size(oldSelf.node) == 0 || (has(self.lastTransfer) && self.lastTransfer.closedEpoch == oldSelf.epoch && self.epoch == oldSelf.epoch + 1)",message="a completion holds only at exactly the epoch that was closed, and assigns the next one"
+// +kubebuilder:validation:XValidation:rule="self.node == oldSelf.node || size(oldSelf.node) == 0 || (has(oldSelf.pendingTransfer) && has(self.lastTransfer) && self.lastTransfer.uid == oldSelf.pendingTransfer.uid && self.lastTransfer.name == oldSelf.pendingTransfer.name && self.lastTransfer.source == oldSelf.node && self.lastTransfer.target == self.node)",message="a completion names the pending transfer, its source and its target"
+// +kubebuilder:validation:XValidation:rule="self.node == oldSelf.node || size(oldSelf.node) == 0 || (has(self.state) && self.state == 'Opening')",message="a completion leaves the stream in state Opening"
+// +kubebuilder:validation:XValidation:rule="self.node == oldSelf.node || size(oldSelf.node) == 0 || !has(self.lastTransfer) || !self.lastTransfer.forced || (has(oldSelf.pendingTransfer) && oldSelf.pendingTransfer.force)",message="only a transfer with force takes a stream over"
+// +kubebuilder:validation:XValidation:rule="self.epoch == oldSelf.epoch || self.node != oldSelf.node || (has(self.state) && self.state == 'Opening' && !has(self.pendingTransfer) && !has(oldSelf.pendingTransfer))",message="a stream is reopened in state Opening, and not while its transfer is pending"
+// +kubebuilder:validation:XValidation:rule="!has(self.pendingTransfer) || has(oldSelf.pendingTransfer) || (size(self.node) > 0 && self.node == oldSelf.node && self.pendingTransfer.source == self.node && self.pendingTransfer.target != self.node && self.epoch == oldSelf.epoch)",message="a transfer is accepted from the owner to another node, at an unchanged epoch"
+// +kubebuilder:validation:XValidation:rule="(size(oldSelf.node) > 0 && self.node != oldSelf.node) || (has(self.lastTransfer) == has(oldSelf.lastTransfer) && (!has(self.lastTransfer) || self.lastTransfer == oldSelf.lastTransfer))",message="lastTransfer is written by a completion only, and stays"
+// +kubebuilder:validation:XValidation:rule="self.epoch != oldSelf.epoch || !has(oldSelf.state) || (has(self.state) && (self.state == oldSelf.state || oldSelf.state == 'Opening' || (oldSelf.state == 'Open' && self.state == 'Closed')))",message="at one epoch a stream goes from Opening to Open to Closed, never back"
+// +kubebuilder:validation:XValidation:rule="(self.epoch != oldSelf.epoch && !has(self.openedLog)) || (has(self.openedLog) == has(oldSelf.openedLog) && (!has(self.openedLog) || self.openedLog == oldSelf.openedLog)) || (has(oldSelf.state) && oldSelf.state == 'Opening' && has(self.state) && self.state == 'Open')",message="openedLog is written by an opening only, and stays as long as the epoch does"
 type StreamStatus struct {
 	// ObservedGeneration is the generation of the spec that the conditions speak of; -1 before the first look.
 	// +optional
@@ -126,12 +142,14 @@ type StreamStatus struct {
 	// +optional
 	// +kubebuilder:default=""
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="size(self) > 0 || size(oldSelf) == 0",message="a stream that has an owner keeps one"
 	Node string `json:"node"`
 
 	// Epoch is the last epoch assigned. It is raised by every opening, never lowered and never reused.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="epoch never decreases"
 	Epoch int64 `json:"epoch"`
 
 	// State of the session at Epoch.
@@ -153,6 +171,7 @@ type StreamStatus struct {
 
 	// PendingTransfer is the pending record: the transfer that is accepted and not complete.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="stream is already transferring: a pending transfer is removed, never replaced or changed"
 	PendingTransfer *PendingTransfer `json:"pendingTransfer,omitempty"`
 
 	// LastTransfer is the transfer that was completed last.
@@ -237,9 +256,8 @@ type LastTransfer struct {
 	Forced bool `json:"forced"`
 }
 
-// Stream is an append-only log that one node owns at a time. Its status is a register: each rule below refuses one kind
-// of illegal step, whoever proposes it. The rules are at the root since a rule inside status is skipped where status is
-// removed.
+// Stream is an append-only log that one node owns at a time. Its status is a register. The rule below is at the root since
+// those inside status are skipped where status is removed.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -253,22 +271,6 @@ type LastTransfer struct {
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || has(self.status)",message="status, once set, stays set"
-// +kubebuilder:validation:XValidation:rule="self.status.epoch >= oldSelf.status.epoch",message="epoch never decreases"
-// +kubebuilder:validation:XValidation:rule="size(oldSelf.status.node) == 0 || size(self.status.node) > 0",message="a stream that has an owner keeps one"
-// +kubebuilder:validation:XValidation:rule="size(oldSelf.status.node) > 0 || size(self.status.node) > 0 || (self.status.epoch == oldSelf.status.epoch && !has(self.status.state) && !has(self.status.pendingTransfer) && !has(self.status.lastTransfer))",message="a stream without owner has no epoch, state or transfer"
-// +kubebuilder:validation:XValidation:rule="size(oldSelf.status.node) > 0 || size(self.status.node) == 0 || (self.status.epoch == 1 && self.status.state == 'Opening' && !has(self.status.pendingTransfer) && !has(self.status.lastTransfer))",message="a stream is placed at epoch 1, in state Opening"
-// +kubebuilder:validation:XValidation:rule="size(oldSelf.status.node) == 0 || self.status.node == oldSelf.status.node || (has(oldSelf.status.pendingTransfer) && self.status.node == oldSelf.status.pendingTransfer.target)",message="node changes only to the target of the pending transfer"
-// +kubebuilder:validation:XValidation:rule="size(oldSelf.status.node) == 0 || self.status.node == oldSelf.status.node || !has(self.status.pendingTransfer)",message="a completion removes the pending transfer"
-// +kubebuilder:validation:XValidation:rule="size(oldSelf.status.node) == 0 || self.status.node == oldSelf.status.node || (has(self.status.lastTransfer) && self.status.lastTransfer.closedEpoch == oldSelf.status.epoch && self.status.epoch == oldSelf.status.epoch + 1)",message="a completion holds only at exactly the epoch that was closed, and assigns the next one"
-// +kubebuilder:validation:XValidation:rule="size(oldSelf.status.node) == 0 || self.status.node == oldSelf.status.node || (has(oldSelf.status.pendingTransfer) && has(self.status.lastTransfer) && self.status.lastTransfer.uid == oldSelf.status.pendingTransfer.uid && self.status.lastTransfer.name == oldSelf.status.pendingTransfer.name && self.status.lastTransfer.source == oldSelf.status.node && self.status.lastTransfer.target == self.status.node)",message="a completion names the pending transfer, its source and its target"
-// +kubebuilder:validation:XValidation:rule="size(oldSelf.status.node) == 0 || self.status.node == oldSelf.status.node || (has(self.status.state) && self.status.state == 'Opening')",message="a completion leaves the stream in state Opening"
-// +kubebuilder:validation:XValidation:rule="size(oldSelf.status.node) == 0 || self.status.node == oldSelf.status.node || !has(self.status.lastTransfer) || !self.status.lastTransfer.forced || (has(oldSelf.status.pendingTransfer) && oldSelf.status.pendingTransfer.force)",message="only a transfer with force takes a stream over"
-// +kubebuilder:validation:XValidation:rule="self.status.node != oldSelf.status.node || self.status.epoch == oldSelf.status.epoch || (has(self.status.state) && self.status.state == 'Opening' && !has(self.status.pendingTransfer) && !has(oldSelf.status.pendingTransfer))",message="a stream is reopened in state Opening, and not while its transfer is pending"
-// +kubebuilder:validation:XValidation:rule="has(oldSelf.status.pendingTransfer) || !has(self.status.pendingTransfer) || (size(self.status.node) > 0 && self.status.node == oldSelf.status.node && self.status.pendingTransfer.source == self.status.node && self.status.pendingTransfer.target != self.status.node && self.status.epoch == oldSelf.status.epoch)",message="a transfer is accepted from the owner to another node, at an unchanged epoch"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status.pendingTransfer) || !has(self.status.pendingTransfer) || self.status.pendingTransfer == oldSelf.status.pendingTransfer",message="stream is already transferring: a pending transfer is removed, never replaced or changed"
-// +kubebuilder:validation:XValidation:rule="(size(oldSelf.status.node) > 0 && self.status.node != oldSelf.status.node) || (has(self.status.lastTransfer) == has(oldSelf.status.lastTransfer) && (!has(self.status.lastTransfer) || self.status.lastTransfer == oldSelf.status.lastTransfer))",message="lastTransfer is written by a completion only, and stays"
-// +kubebuilder:validation:XValidation:rule="self.status.epoch != oldSelf.status.epoch || !has(oldSelf.status.state) || (has(self.status.state) && (self.status.state == oldSelf.status.state || oldSelf.status.state == 'Opening' || (oldSelf.status.state == 'Open' && self.status.state == 'Closed')))",message="at one epoch a stream goes from Opening to Open to Closed, never back"
-// +kubebuilder:validation:XValidation:rule="(self.status.epoch != oldSelf.status.epoch && !has(self.status.openedLog)) || (has(self.status.openedLog) == has(oldSelf.status.openedLog) && (!has(self.status.openedLog) || self.status.openedLog == oldSelf.status.openedLog)) || (has(oldSelf.status.state) && oldSelf.status.state == 'Opening' && has(self.status.state) && self.status.state == 'Open')",message="openedLog is written by an opening only, and stays as long as the epoch does"
 type Stream struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -277,7 +279,7 @@ type Stream struct {
 	// +kubebuilder:default={}
 	Spec StreamSpec `json:"spec,omitempty"`
 	// +optional
-	// +kubebuilder:default={}
+	// +kubebuilder:default={node: "", epoch: 0}
 	Status StreamStatus `json:"status,omitempty"`
 }
 

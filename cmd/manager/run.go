@@ -147,7 +147,11 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options, tracer *t
 	if err := mgr.Add(&slots.Watchdog{Ledger: ledger, Live: mgr.GetAPIReader()}); err != nil {
 		return fmt.Errorf("adding the look for registers that were set back: %w", err)
 	}
-	maker := &transfers.Maker{Client: mgr.GetClient(), Now: wallclock.Now}
+	validator := &streamtransfer.Validator{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger}
+	if err := validator.SetupWithManager(mgr); err != nil {
+		return err
+	}
+	maker := &transfers.Maker{Client: mgr.GetClient(), Validate: validator.Validate, Now: wallclock.Now}
 	streams := &stream.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger,
 		Events: mgr.GetEventRecorder("streamshift"), Now: wallclock.Now,
@@ -167,10 +171,6 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options, tracer *t
 		return err
 	}
 	if err := addBalancing(ctx, mgr, &o.balancing, views, ledger, maker); err != nil {
-		return err
-	}
-	validator := &streamtransfer.Validator{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger}
-	if err := validator.SetupWithManager(mgr); err != nil {
 		return err
 	}
 	drains := &drain.Reconciler{

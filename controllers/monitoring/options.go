@@ -13,8 +13,9 @@ import (
 
 // Flags are the command line's.
 type Flags struct {
-	address string
-	secure  bool
+	address   string
+	secure    bool
+	profiling bool
 }
 
 // Bind adds the flags of a component's metrics.
@@ -22,6 +23,8 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.address, "metrics-bind-address", ":8443", "where metrics are served; 0 for nowhere")
 	flags.BoolVar(&f.secure, "metrics-secure", true,
 		"serve metrics over TLS, and only to those whose role lets them get /metrics; off, whoever reaches the port reads them")
+	flags.BoolVar(&f.profiling, "profiling", true,
+		"serve profiles of the process at "+ProfilesPath+" beside the metrics, to those whose role lets them get that; never without --metrics-secure")
 }
 
 // Options are those of the server of metrics. Configure sets the certificate that it serves with; where it is nil, or sets none, the
@@ -30,6 +33,9 @@ func (f *Flags) Options(configure func(*tls.Config)) metricsserver.Options {
 	options := metricsserver.Options{BindAddress: f.address}
 	if !f.secure {
 		return options
+	}
+	if f.profiling {
+		options.ExtraHandlers = profileHandlers()
 	}
 	options.SecureServing = true
 	options.FilterProvider = filters.WithAuthenticationAndAuthorization

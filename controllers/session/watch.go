@@ -37,6 +37,9 @@ type queue struct {
 	q  workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
+// askAfter is how long one watch or an answer may come after the other watch: a fraction of what a request may wait.
+const askAfter = 100 * time.Millisecond
+
 // wake has a stream decided on now.
 func (r *Reconciler) wake(key types.NamespacedName) { r.wakeAfter(key, 0) }
 
@@ -102,9 +105,10 @@ func (r *Reconciler) watch(ctx context.Context, streams cache.Cache) error {
 			if last, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 				object = last.Obj
 			}
-			// The stream has left this watch: where it is now is found out when it is decided on.
+			// The stream has left this watch. The other one brings it, or the answer to an own write does, in most cases at the same
+			// time; where neither does, the API server is asked when it is decided on.
 			if stream, ok := object.(*v1alpha1.Stream); ok {
-				r.wake(client.ObjectKeyFromObject(stream))
+				r.wakeAfter(client.ObjectKeyFromObject(stream), askAfter)
 			}
 		},
 	})

@@ -35,7 +35,8 @@ type Reconciler struct {
 	Labels []string
 	Now    func() time.Time
 
-	leases leases
+	leases  leases
+	counted counted
 }
 
 // Reconcile observes, decides and acts on one node.
@@ -45,18 +46,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("observing node %s: %w", request.Name, err)
 	}
 	if v == nil {
+		r.counted.forget(request.Name)
 		return ctrl.Result{}, nil
 	}
 	if err := r.writeLabels(ctx, v); err != nil {
 		return ctrl.Result{}, fmt.Errorf("acting on node %s: %w", request.Name, err)
 	}
-	if err := r.writeStatus(ctx, v, decide(v)); err != nil {
+	again, err := r.writeStatus(ctx, v, decide(v))
+	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("acting on node %s: %w", request.Name, err)
 	}
-	if v.lease != nil {
-		return ctrl.Result{RequeueAfter: v.lease.Until}, nil // a missed renewal makes no event
+	if v.lease != nil && (again == 0 || v.lease.Until < again) {
+		again = v.lease.Until // a missed renewal makes no event
 	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // decide is pure: it returns what the manager says about a node.

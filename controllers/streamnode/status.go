@@ -2,6 +2,7 @@ package streamnode
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,21 +20,61 @@ import (
 // overwrites what the other one knows.
 const fieldOwner = client.FieldOwner("streamshift-manager")
 
-// writeStatus applies the manager's part of a node's status where it changes anything.
-func (r *Reconciler) writeStatus(ctx context.Context, v *view, set []condition.Condition) error {
+// writeStatus applies the manager's part of a node's status where it changes anything: conditions at once, counters at most once in
+// countEvery. It returns after how long the counters are to be looked at again; 0 where they are right.
+func (r *Reconciler) writeStatus(ctx context.Context, v *view, set []condition.Condition) (time.Duration, error) {
 	old := &v.node.Status
 	merged := condition.Merge(old.Conditions, v.node.Generation, metav1.NewTime(r.Now().Truncate(time.Second)), set...)
 	streams, inbound := int32(v.usage.Owned), int32(v.usage.Inbound) //nolint:gosec // bounded by the number of streams
-	if old.ObservedGeneration == v.node.Generation && old.Streams == streams && old.Inbound == inbound &&
-		equality.Semantic.DeepEqual(old.Conditions, merged) {
-		return nil
+	if old.ObservedGeneration == v.node.Generation && equality.Semantic.DeepEqual(old.Conditions, merged) {
+		if old.Streams == streams && old.Inbound == inbound {
+			return 0, nil
+		}
+		if due := r.counted.due(v.node.Name, r.Now()); due > 0 {
+			return due, nil
+		}
 	}
 	fields := map[string]any{"observedGeneration": v.node.Generation, "streams": int64(streams), "inbound": int64(inbound)}
 	if _, err := register.ApplyNodeStatus(ctx, r.Client, fieldOwner, v.node, fields, condition.Only(merged, set)); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return 0, err //nolint:wrapcheck // says what it was doing
 	}
+	r.counted.wrote(v.node.Name, r.Now())
 	r.tellChanges(ctx, v.node, set)
-	return nil
+	return 0, nil
+}
+
+// counted is when the counters of each node were written last: a write makes an event, which asks for another look, so that nodes
+// whose streams come and go would be written all the time.
+type counted struct {
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+// due returns after how long the counters of a node may be written again.
+func (c *counted) due(node string, now time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since := now.Sub(c.last[node])
+	if since < 0 {
+		return 0 // the clock was set back
+	}
+	return max(0, countEvery-since)
+}
+
+func (c *counted) wrote(node string, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		c.last = map[string]time.Time{}
+	}
+	c.last[node] = now
+}
+
+// forget is told of nodes that are gone.
+func (c *counted) forget(node string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.last, node)
 }
 
 // tellChanges makes one event and one line of log for each condition that changed.

@@ -15,10 +15,8 @@ import (
 	"github.com/streamshift/streamshift/internal/admission"
 )
 
-// +kubebuilder:webhook:path=/validate-streamshift-io-v1alpha1-streamtransfer,mutating=false,failurePolicy=Fail,sideEffects=None,groups=streamshift.io,resources=streamtransfers,verbs=create,versions=v1alpha1,name=streamtransfers.streamshift.io,admissionReviewVersions=v1,timeoutSeconds=5,serviceName=streamshift-webhook,serviceNamespace=streamshift-system
-// +kubebuilder:webhookconfiguration:mutating=false,name=streamshift
-
-// Validator answers kubectl apply of a StreamTransfer. What it lets through the manager judges again before it accepts.
+// Validator answers kubectl apply of a StreamTransfer (config/webhook), and the manager itself about those that it is about to make.
+// What it lets through is judged again before it is accepted.
 type Validator struct {
 	// Client reads from the cache; Live from the API server.
 	Client client.Reader
@@ -51,6 +49,12 @@ func (v *Validator) ValidateCreate(ctx context.Context, transfer *v1alpha1.Strea
 		}
 	}
 	return nil, refused(transfer, refusal)
+}
+
+// Validate returns why a transfer that is about to be made would be refused, as the API server would, or nil.
+func (v *Validator) Validate(ctx context.Context, transfer *v1alpha1.StreamTransfer) error {
+	_, err := v.ValidateCreate(ctx, transfer)
+	return err
 }
 
 // ValidateUpdate implements admission.Validator; what may change is a rule of the schema.

@@ -13,7 +13,7 @@ import (
 // A webhook that hangs must hold back nothing but new transfers, and those not for long: not pods, nodes, leases, evictions,
 // statuses or deletions, and nothing of another group.
 func TestTheWebhookCanHoldBackNothingButNewTransfers(t *testing.T) {
-	content, err := os.ReadFile("../../config/webhook/manifests.yaml")
+	content, err := os.ReadFile("../../config/webhook/transfers.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

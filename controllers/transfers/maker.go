@@ -45,14 +45,16 @@ type Move struct {
 // Maker makes and cancels transfers.
 type Maker struct {
 	Client client.Client
-	Now    func() time.Time
+	// Validate is the webhook's judgement of a transfer that is about to be made.
+	Validate func(context.Context, *v1alpha1.StreamTransfer) error
+	Now      func() time.Time
 
 	mu sync.Mutex
 	// made is when the transfers were made that the watch may not have shown yet, as namespace/name.
 	made map[string]time.Time
 }
 
-// Make makes the transfer, or does nothing where it exists or the webhook refuses it: the next pass decides again. Its name
+// Make makes the transfer, or does nothing where it exists or would be refused: the next pass decides again. Its name
 // follows from the stream, its epoch and the cause, so that a second manager, or a second pass from an older view, makes the
 // same one. One that ended without moving the stream makes room for the next try.
 func (m *Maker) Make(ctx context.Context, move *Move) error {
@@ -61,7 +63,10 @@ func (m *Maker) Make(ctx context.Context, move *Move) error {
 		return nil
 	}
 	crashpoint.Pass(crashpoint.TransferCreatedBefore)
-	err := m.Client.Create(ctx, transfer)
+	err := m.Validate(ctx, transfer)
+	if err == nil {
+		err = m.Client.Create(ctx, transfer)
+	}
 	crashpoint.Pass(crashpoint.TransferCreatedAfter)
 	switch {
 	case err == nil:
@@ -71,7 +76,7 @@ func (m *Maker) Make(ctx context.Context, move *Move) error {
 	case apierrors.IsAlreadyExists(err):
 		return m.makeRoom(ctx, transfer)
 	case apierrors.IsForbidden(err):
-		// The webhook sees something that this view does not show yet.
+		// The register, or a node, has changed since the decision.
 		ctrl.LoggerFrom(ctx).V(1).Info("Deciding again", "stream", move.Stream.Name, "reason", err.Error())
 		return nil
 	}

@@ -2,11 +2,14 @@ package transfers
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -32,7 +35,9 @@ func TestNamesFollowFromStreamEpochAndCause(t *testing.T) {
 func TestATransferIsMadeOnceThoughTheWatchIsBehind(t *testing.T) {
 	now := time.Unix(1000, 0)
 	creates := 0
-	maker := &Maker{Now: func() time.Time { return now }, Client: interceptor.NewClient(nil, interceptor.Funcs{
+	var refusal error
+	validate := func(context.Context, *v1alpha1.StreamTransfer) error { return refusal }
+	maker := &Maker{Now: func() time.Time { return now }, Validate: validate, Client: interceptor.NewClient(nil, interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 			creates++
 			return nil
@@ -54,5 +59,14 @@ func TestATransferIsMadeOnceThoughTheWatchIsBehind(t *testing.T) {
 	move.Stream.Status.Epoch = 8
 	if err := maker.Make(t.Context(), move); err != nil || creates != 3 {
 		t.Errorf("the next epoch's transfer: %v, asked for %d times", err, creates)
+	}
+	move.Stream.Status.Epoch = 9
+	refusal = apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	if err := maker.Make(t.Context(), move); err != nil || creates != 3 {
+		t.Errorf("one that would be refused: %v, asked for %d times", err, creates)
+	}
+	refusal = errors.New("the cache has not started")
+	if err := maker.Make(t.Context(), move); !errors.Is(err, refusal) || creates != 3 {
+		t.Errorf("one that cannot be judged: %v, asked for %d times", err, creates)
 	}
 }

@@ -14,10 +14,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
-	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/test/load"
 	"github.com/streamshift/streamshift/test/localcluster"
 )
@@ -27,12 +27,20 @@ const (
 	loadedStreams = 4
 	// drainPause is how long a writer rests: some hundred appends a second in all.
 	drainPause = 50 * time.Millisecond
-	// rateDuration is for how long the rate of patches is measured, before a drain and after it.
-	rateDuration = 5 * time.Second
+	// drainTurns is in how many parts a node is drained; rateDuration, for how long the rate of patches is measured between them.
+	drainTurns   = 5
+	rateDuration = 4 * time.Second
 	drainTimeout = 5 * time.Minute
 	// makersAtOnce make streams at the same time.
 	makersAtOnce = 16
 )
+
+// drain is what is asked for.
+type drain struct {
+	streams int
+	// profiles is the folder for profiles of the first drain; none are taken where it is empty.
+	profiles string
+}
 
 // drainSetting is one drain that is measured.
 type drainSetting struct {
@@ -40,6 +48,8 @@ type drainSetting struct {
 	node string
 	// managerArgs follow the manager's own.
 	managerArgs []string
+	// profiles are taken meanwhile where it is set.
+	profiles *profiler
 }
 
 // drainResult is what one drain cost.
@@ -109,14 +119,14 @@ func (r *drainResult) writesTable() string {
 }
 
 // measureDrains drains one node as fast as it goes and another one as fast as receivers bear.
-func measureDrains(ctx context.Context, streams int, progress io.Writer) (results []*drainResult, err error) {
+func measureDrains(ctx context.Context, asked drain, progress io.Writer) (results []*drainResult, err error) {
 	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: progress, Audit: localcluster.AuditWrites})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, cluster.Stop()) }()
 	names := []string{"node-a", "node-b", "node-c"}
-	streamshift, err := cluster.StartStreamshift(ctx, localcluster.Layout{Nodes: names, Slots: streams + 100})
+	streamshift, err := cluster.StartStreamshift(ctx, localcluster.Layout{Nodes: names, Slots: asked.streams + 100})
 	if err != nil {
 		return nil, err
 	}
@@ -125,13 +135,19 @@ func measureDrains(ctx context.Context, streams int, progress io.Writer) (result
 		return nil, err
 	}
 	defer floor.stop()
-	fmt.Fprintf(progress, "Making %d streams on %s\n", streams, names[0])
-	if err := makeStreams(ctx, cluster.Client(), names[0], streams); err != nil {
+	fmt.Fprintf(progress, "Making %d streams on %s\n", asked.streams, names[0])
+	if err := makeStreams(ctx, cluster.Client(), names[0], asked.streams); err != nil {
 		return nil, err
+	}
+	var profiles *profiler
+	if asked.profiles != "" {
+		if profiles, err = newProfiler(ctx, cluster, asked.profiles); err != nil {
+			return nil, err
+		}
 	}
 	loaded := map[string]bool{}
 	for _, setting := range []drainSetting{
-		{name: "as fast as it goes", node: names[0], managerArgs: []string{"--drain-slow-after=0"}},
+		{name: "as fast as it goes", node: names[0], managerArgs: []string{"--drain-slow-after=0"}, profiles: profiles},
 		{name: "paced by what receivers feel", node: names[1]},
 	} {
 		fmt.Fprintf(progress, "Draining %s, %s\n", setting.node, setting.name)
@@ -140,9 +156,6 @@ func measureDrains(ctx context.Context, streams int, progress io.Writer) (result
 			return results, fmt.Errorf("draining %s: %w", setting.node, err)
 		}
 		results = append(results, result)
-		if _, err := cluster.Kubectl(ctx, "uncordon", setting.node); err != nil {
-			return results, err
-		}
 	}
 	return results, nil
 }
@@ -198,6 +211,19 @@ func pause(ctx context.Context, duration time.Duration) error {
 	}
 }
 
+// drainRun is one drain as it is measured: in turns, with the floor measured between them, since the speed of a machine that is shared
+// changes from one minute to the next.
+type drainRun struct {
+	cluster *localcluster.Cluster
+	floor   *floor
+	setting drainSetting
+	result  *drainResult
+	// patches are the raw rates, measured before each turn and after the last.
+	patches []float64
+	// used is the processor time of each process in all turns.
+	used map[string]time.Duration
+}
+
 func measureDrain(
 	ctx context.Context, cluster *localcluster.Cluster, streamshift *localcluster.Streamshift, floor *floor, setting drainSetting,
 	loaded map[string]bool,
@@ -212,60 +238,99 @@ func measureDrain(
 	if err != nil {
 		return nil, err
 	}
-	result := &drainResult{setting: setting, streams: len(owned)}
-	var runs []*load.Run
+	result := &drainResult{setting: setting, streams: len(owned), writes: map[string]int{}}
+	run := &drainRun{cluster: cluster, floor: floor, setting: setting, result: result, used: map[string]time.Duration{}}
+	var loads []*load.Run
 	owned = slices.DeleteFunc(owned, func(stream v1alpha1.Stream) bool { return loaded[stream.Name] }) // load wants an empty stream
 	for _, stream := range owned[:min(loadedStreams, len(owned))] {
 		loaded[stream.Name] = true
-		runs = append(runs, load.Start(ctx, load.Options{
+		loads = append(loads, load.Start(ctx, load.Options{
 			URL:       streamshift.Gateway.URL() + "/v1/stream/" + namespace + "/" + stream.Name,
 			Producers: 1, Appenders: 1, Readers: 1, Pause: drainPause,
 		}))
 	}
-	before, err := floor.rate(ctx, rateDuration)
-	if err != nil {
+	for turn := 1; turn <= drainTurns; turn++ {
+		if err := run.takeTurn(ctx, loads, result.streams-result.streams*turn/drainTurns); err != nil {
+			return nil, err
+		}
+	}
+	if err := run.measureFloor(ctx); err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, rateDuration); err != nil { // the clients' control window
-		return nil, err
-	}
-	used, err := processorTimes(cluster)
-	if err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	if _, err := cluster.Kubectl(ctx, "cordon", setting.node); err != nil {
-		return nil, err
-	}
-	if err := awaitDrained(ctx, cluster.Client(), setting.node); err != nil {
-		return nil, err
-	}
-	ended := time.Now()
-	result.took = ended.Sub(began)
-	usedAfter, err := processorTimes(cluster)
-	if err != nil {
-		return nil, err
-	}
-	result.processors = processorTable(used, usedAfter, result.streams)
-	after, err := floor.rate(ctx, rateDuration)
-	if err != nil {
-		return nil, err
-	}
-	result.patches = (before + after) / 2
-	for _, run := range runs {
-		result.control = append(result.control, run.Latencies(began.Add(-rateDuration), began)...)
-		result.appends = append(result.appends, run.Latencies(began, ended)...)
-		tally, err := run.Stop(ctx)
+	result.patches = mean(run.patches)
+	result.processors = processorTable(run.used, result.streams)
+	for _, load := range loads {
+		tally, err := load.Stop(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%w; failed requests: %v", err, run.Faults())
+			return nil, fmt.Errorf("%w; failed requests: %v", err, load.Faults())
 		}
 		result.tally.Add(tally)
 	}
-	if result.writes, err = writesOf(cluster, began, ended); err != nil {
-		return nil, err
-	}
 	result.window, result.steps, err = windowsOf(ctx, cluster.Client(), setting.node)
 	return result, err
+}
+
+func mean(values []float64) (sum float64) {
+	for _, value := range values {
+		sum += value / float64(len(values))
+	}
+	return sum
+}
+
+func (d *drainRun) measureFloor(ctx context.Context) error {
+	rate, err := d.floor.rate(ctx, rateDuration)
+	d.patches = append(d.patches, rate)
+	return err
+}
+
+// takeTurn measures the floor and what clients feel without a drain, and then drains the node until only so many streams remain.
+func (d *drainRun) takeTurn(ctx context.Context, loads []*load.Run, remaining int) error {
+	if err := d.measureFloor(ctx); err != nil {
+		return err
+	}
+	if err := pause(ctx, rateDuration); err != nil { // the clients' control window
+		return err
+	}
+	used, err := processorTimes(d.cluster)
+	if err != nil {
+		return err
+	}
+	left, err := watchLeaving(ctx, d.cluster.Client(), d.setting.node)
+	if err != nil {
+		return err
+	}
+	defer left.stop()
+	began := time.Now()
+	if _, err := d.cluster.Kubectl(ctx, "cordon", d.setting.node); err != nil {
+		return err
+	}
+	profiled := func() error { return nil }
+	if d.setting.profiles != nil {
+		profiled = d.setting.profiles.start(ctx)
+	}
+	if err := left.await(ctx, remaining); err != nil {
+		return err
+	}
+	ended := time.Now()
+	d.result.took += ended.Sub(began)
+	for _, load := range loads {
+		d.result.control = append(d.result.control, load.Latencies(began.Add(-rateDuration), began)...)
+		d.result.appends = append(d.result.appends, load.Latencies(began, ended)...)
+	}
+	if _, err := d.cluster.Kubectl(ctx, "uncordon", d.setting.node); err != nil {
+		return err
+	}
+	if err := awaitQuiet(ctx, d.cluster.Client(), d.setting.node); err != nil {
+		return err
+	}
+	usedAfter, err := processorTimes(d.cluster)
+	if err != nil {
+		return err
+	}
+	for name := range usedAfter {
+		d.used[name] += usedAfter[name] - used[name]
+	}
+	return errors.Join(profiled(), countWrites(d.result.writes, d.cluster, began, time.Now()))
 }
 
 func ownedBy(ctx context.Context, c client.Client, node string) ([]v1alpha1.Stream, error) {
@@ -276,38 +341,78 @@ func ownedBy(ctx context.Context, c client.Client, node string) ([]v1alpha1.Stre
 	return list.Items, nil
 }
 
-// awaitDrained waits until the last stream has left: that is a second or so before the node is said to be Drained.
-func awaitDrained(ctx context.Context, c client.Client, name string) error {
+// leaving follows which streams a node owns.
+type leaving struct {
+	watcher watch.Interface
+	owned   map[string]bool
+}
+
+func watchLeaving(ctx context.Context, c client.WithWatch, node string) (*leaving, error) {
+	watcher, err := c.Watch(ctx, &v1alpha1.StreamList{}, client.MatchingFields{"status.node": node})
+	if err != nil {
+		return nil, fmt.Errorf("watching the streams of %s: %w", node, err)
+	}
+	return &leaving{watcher: watcher, owned: map[string]bool{}}, nil
+}
+
+func (l *leaving) stop() { l.watcher.Stop() }
+
+// await returns once the node owns no more than so many streams, after it has owned more.
+func (l *leaving) await(ctx context.Context, remaining int) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
-	for {
-		var node v1alpha1.StreamNode
-		if err := c.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
-			return fmt.Errorf("reading node %s: %w", name, err)
+	for before := 0; ; before = len(l.owned) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting until %d streams remain, %d do: %w", remaining, len(l.owned), context.Cause(ctx))
+		case event, ok := <-l.watcher.ResultChan():
+			stream, isStream := event.Object.(*v1alpha1.Stream)
+			if !ok || !isStream {
+				return fmt.Errorf("the watch of streams ended: %v", event.Object)
+			}
+			if event.Type == watch.Deleted { // it does not match any more
+				delete(l.owned, stream.Name)
+			} else {
+				l.owned[stream.Name] = true
+			}
 		}
-		if drain := node.Status.Drain; drain != nil && drain.Remaining == 0 || condition.IsTrue(node.Status.Conditions, v1alpha1.ConditionDrained) {
+		if len(l.owned) < before && len(l.owned) <= remaining {
 			return nil
-		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
-			return fmt.Errorf("waiting for %s to be drained, %+v: %w", name, node.Status.Drain, err)
 		}
 	}
 }
 
-// writesOf counts the writes of the time given that a drain makes: all but leases, and the floor's own.
-func writesOf(cluster *localcluster.Cluster, from, to time.Time) (map[string]int, error) {
+// awaitQuiet waits until no stream is about to leave the node.
+func awaitQuiet(ctx context.Context, c client.Client, node string) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	for {
+		owned, err := ownedBy(ctx, c, node)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(owned, func(stream v1alpha1.Stream) bool { return stream.Status.PendingTransfer != nil }) {
+			return nil
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return fmt.Errorf("waiting for the transfers from %s: %w", node, err)
+		}
+	}
+}
+
+// countWrites adds the writes of the time given that a drain makes: all but leases, and the floor's own.
+func countWrites(counts map[string]int, cluster *localcluster.Cluster, from, to time.Time) error {
 	writes, err := cluster.Writes()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	counts := map[string]int{}
 	for _, write := range writes {
 		if write.At.After(from) && write.At.Before(to) && write.Resource != "leases" && write.Group != floorGroup {
 			user := write.User[strings.LastIndex(write.User, ":")+1:]
 			counts[fmt.Sprintf("%s %s %s %d by %s", write.Verb, write.Resource, write.Subresource, write.Code, user)]++
 		}
 	}
-	return counts, nil
+	return nil
 }
 
 // stepSamples are the parts of transfers.

@@ -26,15 +26,16 @@ const defaultTransfers = 120
 func main() {
 	transfers := flag.Int("transfers", defaultTransfers, "how many transfers to measure")
 	drained := flag.Int("drain", 0, "drain a node of so many streams instead, and measure that")
+	profiles := flag.String("profiles", "", "a folder that processor profiles of all programs go to, taken during the first drain, which they slow down")
 	limits := flag.String("limits", "test/bench/limits.json", "the file with the limits")
 	flag.Parse()
-	if err := run(context.Background(), *transfers, *drained, *limits); err != nil {
+	if err := run(context.Background(), *transfers, drain{streams: *drained, profiles: *profiles}, *limits); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, transfers, drained int, limitsFile string) error {
+func run(ctx context.Context, transfers int, drained drain, limitsFile string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log.SetLogger(logr.Discard()) // of the clients; what they meet comes back as errors
@@ -42,7 +43,7 @@ func run(ctx context.Context, transfers, drained int, limitsFile string) error {
 	if err != nil {
 		return err
 	}
-	if drained > 0 {
+	if drained.streams > 0 {
 		results, err := measureDrains(ctx, drained, os.Stderr)
 		for _, result := range results {
 			if _, err := fmt.Fprint(os.Stdout, result.table()); err != nil {

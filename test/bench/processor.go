@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -15,9 +16,14 @@ import (
 // ticksASecond is the unit of processor times in /proc: USER_HZ, the same on every architecture that Go runs on.
 const ticksASecond = 100
 
-// processorTimes returns how much processor time each process of the cluster has had so far, by what it is: the nodes together.
+// processorTimes returns how much processor time each process of the cluster has had so far, by what it is: the nodes together, and
+// this program, which is the clients.
 func processorTimes(cluster *localcluster.Cluster) (map[string]time.Duration, error) {
-	times := map[string]time.Duration{}
+	own, err := processorTime(os.Getpid())
+	if err != nil {
+		return nil, fmt.Errorf("reading this program's processor time: %w", err)
+	}
+	times := map[string]time.Duration{"clients": own}
 	for _, process := range cluster.Processes() {
 		used, err := processorTime(process.PID())
 		if err != nil {
@@ -52,11 +58,10 @@ func processorTime(pid int) (time.Duration, error) {
 }
 
 // processorTable has a line for each process: its time for one transfer, the most first.
-func processorTable(from, to map[string]time.Duration, transfers int) string {
-	each := func(name string) time.Duration { return (to[name] - from[name]) / time.Duration(transfers) }
+func processorTable(used map[string]time.Duration, transfers int) string {
 	var out strings.Builder
-	for _, name := range slices.SortedFunc(maps.Keys(to), func(a, b string) int { return int(each(b) - each(a)) }) {
-		fmt.Fprintf(&out, "    %-56s %9s\n", "processor time a transfer, ms: "+name, milliseconds(each(name)))
+	for _, name := range slices.SortedFunc(maps.Keys(used), func(a, b string) int { return cmp.Compare(used[b], used[a]) }) {
+		fmt.Fprintf(&out, "    %-56s %9s\n", "processor time a transfer, ms: "+name, milliseconds(used[name]/time.Duration(transfers)))
 	}
 	return out.String()
 }

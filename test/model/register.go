@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
@@ -178,19 +179,12 @@ func (a *arbiter) apply(server register, old *v1alpha1.Stream, step handoff.Step
 		}
 		patch = must(json.Marshal(a.mutate(operations)))
 	}
-	patched, err := must(jsonpatch.DecodePatch(patch)).Apply(document)
+	patched, err := applyPatch(document, patch)
 	if err != nil {
 		return refused
 	}
-	if !a.unruled {
-		var oldObject, object map[string]any
-		// This decoder makes whole numbers integers, as CEL wants them.
-		if utiljson.Unmarshal(document, &oldObject) != nil || utiljson.Unmarshal(patched, &object) != nil {
-			panic("patched document is no object")
-		}
-		if errs, _ := a.rules.Validate(context.Background(), nil, nil, object, oldObject, celconfig.RuntimeCELCostBudget); len(errs) > 0 {
-			return refused
-		}
+	if !a.unruled && len(a.refusals(decoded(document), decoded(patched))) > 0 {
+		return refused
 	}
 	stream := &v1alpha1.Stream{}
 	if err := json.Unmarshal(patched, stream); err != nil {
@@ -204,4 +198,23 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
+}
+
+func applyPatch(document, patch []byte) ([]byte, error) {
+	return must(jsonpatch.DecodePatch(patch)).Apply(document)
+}
+
+// decoded is a document as the API server has it: this decoder makes whole numbers integers, as CEL wants them.
+func decoded(document []byte) map[string]any {
+	var object map[string]any
+	if err := utiljson.Unmarshal(document, &object); err != nil {
+		panic(err)
+	}
+	return object
+}
+
+// refusals are what the CRD's rules say against a change.
+func (a *arbiter) refusals(old, object map[string]any) field.ErrorList {
+	errs, _ := a.rules.Validate(context.Background(), nil, nil, object, old, celconfig.RuntimeCELCostBudget)
+	return errs
 }
