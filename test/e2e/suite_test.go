@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -48,37 +47,6 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	startCollector(ctx)
 	streamshift, err = cluster.StartStreamshift(ctx, localcluster.Layout{Nodes: nodes, Slots: slots})
 	Expect(err).NotTo(HaveOccurred())
-})
-
-// Each component runs with the role and under the policies that users install. None of them ever asks for more.
-var _ = AfterSuite(func() {
-	if cluster == nil {
-		return
-	}
-	writes, err := cluster.Writes()
-	Expect(err).NotTo(HaveOccurred())
-	kind := func(write localcluster.Write) localcluster.Write {
-		return localcluster.Write{User: write.User, Verb: write.Verb, Group: write.Group, Resource: write.Resource, Subresource: write.Subresource}
-	}
-	allowed := map[localcluster.Write]bool{}
-	for _, write := range writes {
-		if write.Code < http.StatusBadRequest {
-			allowed[kind(write)] = true
-		}
-	}
-	var refused []localcluster.Write
-	for _, write := range writes {
-		if allowed[kind(write)] {
-			continue // an API server that has just been started knows no roles yet, and refuses everything for a moment
-		}
-		if write.Verb == "create" && write.Resource == "streamtransfers" {
-			continue // the webhook answers so, too, where a transfer cannot be accepted; without the right to make one no drain ends
-		}
-		if write.Code == http.StatusForbidden && strings.HasPrefix(write.User, "system:serviceaccount:"+localcluster.SystemNamespace+":") {
-			refused = append(refused, write)
-		}
-	}
-	Expect(refused).To(BeEmpty(), "writes that a component may not make")
 })
 
 // A spec before may have kept the API server away for so long that the manager has lost its lock and was started again.
