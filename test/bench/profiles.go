@@ -36,7 +36,7 @@ type profiler struct {
 }
 
 func newProfiler(ctx context.Context, cluster *localcluster.Cluster, folder string) (*profiler, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return nil, fmt.Errorf("making the folder of profiles: %w", err)
 	}
 	token, err := cluster.Token(ctx, localcluster.TokenOptions{Namespace: localcluster.SystemNamespace, Account: profileAccount})
@@ -86,7 +86,8 @@ func (p *profiler) takeOne(ctx context.Context, process *localcluster.Process) e
 		}
 		url, client, token = p.cluster.RESTConfig().Host, own, ""
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s%s?seconds=%d", url, profilePath, int(profileDuration.Seconds())), nil)
+	url = fmt.Sprintf("%s%s?seconds=%d", url, profilePath, int(profileDuration.Seconds()))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("making the request: %w", err)
 	}
@@ -97,7 +98,7 @@ func (p *profiler) takeOne(ctx context.Context, process *localcluster.Process) e
 	if err != nil {
 		return fmt.Errorf("taking a profile of %s: %w", process.Name(), err)
 	}
-	defer response.Body.Close() //nolint:errcheck // it is read to its end
+	defer response.Body.Close()
 	profile, err := io.ReadAll(response.Body)
 	if err != nil {
 		return fmt.Errorf("reading the profile of %s: %w", process.Name(), err)
