@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -76,6 +77,23 @@ var _ = Describe("A drain", func() {
 		awaitDrained(ctx, node)
 	}, SpecTimeout(drainLimit))
 
+	It("goes on where the API server cannot reach the webhook, which people are told", func(ctx SpecContext) {
+		node := nodes[2]
+		names := streamsOn(ctx, node, "unasked", 5)
+		pointWebhook(ctx, 1) // nobody listens there
+		refused := &v1alpha1.StreamTransfer{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "unasked"},
+			Spec:       v1alpha1.StreamTransferSpec{Stream: names[0], Target: otherNode(node)},
+		}
+		// The API server learns of it a moment later; whatever it lets through until then is not made.
+		Eventually(ctx, func() error {
+			return cluster.Client().Create(ctx, refused.DeepCopy(), client.DryRunAll)
+		}).WithTimeout(patience).WithPolling(20 * time.Millisecond).Should(MatchError(ContainSubstring("failed calling webhook")))
+		cordon(ctx, node)
+		awaitDrained(ctx, node)
+		Expect(ownedBy(ctx, node)).To(BeEmpty())
+	}, SpecTimeout(drainLimit))
+
 	It("names the streams that cannot leave", func(ctx SpecContext) {
 		node := nodes[0]
 		stream := &v1alpha1.Stream{
@@ -91,6 +109,32 @@ var _ = Describe("A drain", func() {
 		Expect(blocked.Reason).To(Equal("StayPolicy"))
 	}, SpecTimeout(drainLimit))
 })
+
+// pointWebhook has the API server look for the webhook at another port until the end of the spec.
+func pointWebhook(ctx context.Context, port int32) {
+	GinkgoHelper()
+	point := func(ctx context.Context, port int32) (before int32) {
+		hooks := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "streamshift"}}
+		Expect(cluster.Client().Get(ctx, client.ObjectKeyFromObject(hooks), hooks)).To(Succeed())
+		Expect(hooks.Webhooks).To(HaveLen(1))
+		service := hooks.Webhooks[0].ClientConfig.Service
+		before = *service.Port
+		service.Port = &port
+		Expect(cluster.Client().Update(ctx, hooks)).To(Succeed())
+		return before
+	}
+	before := point(ctx, port)
+	DeferCleanup(func(ctx SpecContext) {
+		point(ctx, before)
+		judged := &v1alpha1.StreamTransfer{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "judged"},
+			Spec:       v1alpha1.StreamTransferSpec{Stream: "not-there", Target: nodes[0]},
+		}
+		Eventually(ctx, func() error { // specs after this one find it as it was
+			return cluster.Client().Create(ctx, judged.DeepCopy(), client.DryRunAll)
+		}).WithTimeout(patience).WithPolling(20 * time.Millisecond).Should(MatchError(ContainSubstring("does not exist")))
+	})
+}
 
 var _ = Describe("A takeover", func() {
 	It("loses nothing that a killed node has acknowledged", func(ctx SpecContext) {
