@@ -9,7 +9,7 @@ programs = $(notdir $(wildcard cmd/*))
 
 .PHONY: help
 help: ## Say what there is.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ See it
 

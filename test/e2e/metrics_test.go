@@ -26,6 +26,18 @@ func tokenOf(ctx context.Context, account string) string {
 	return config.BearerToken
 }
 
+// grant binds an account of the system's namespace to a ClusterRole until the spec ends. It becomes known a moment later.
+func grant(ctx context.Context, account, role string) {
+	GinkgoHelper()
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: localcluster.SystemNamespace, Name: account}},
+	}
+	Expect(cluster.Client().Create(ctx, binding)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(cluster.Client().Delete(ctx, binding)).To(Succeed()) })
+}
+
 // fetchMetrics asks a component for its metrics; an empty token is none.
 func fetchMetrics(ctx context.Context, g Gomega, process *localcluster.Process, token string) (status int, body string) {
 	return fetch(ctx, g, process.MetricsURL(), token)
@@ -50,13 +62,7 @@ func fetch(ctx context.Context, g Gomega, url, token string) (status int, body s
 var _ = Describe("Metrics", func() {
 	It("are shown to those whose role lets them read metrics, and to nobody else", func(ctx SpecContext) {
 		reader, stranger := tokenOf(ctx, "metrics-reader"), tokenOf(ctx, "stranger")
-		binding := &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "metrics-reader"},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "streamshift-metrics-reader"},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: localcluster.SystemNamespace, Name: "metrics-reader"}},
-		}
-		Expect(cluster.Client().Create(ctx, binding)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(cluster.Client().Delete(ctx, binding)).To(Succeed()) })
+		grant(ctx, "metrics-reader", "streamshift-metrics-reader")
 		for _, process := range []*localcluster.Process{streamshift.Manager, streamshift.Gateway, streamshift.Nodes["node-a"]} {
 			By(process.Name())
 			Eventually(ctx, func(g Gomega) { // the port may be served a moment later than the process is ready, and the binding known

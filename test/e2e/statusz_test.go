@@ -6,10 +6,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/streamshift/streamshift/test/localcluster"
 )
 
 var _ = Describe("The manager's status page", func() {
@@ -20,13 +16,7 @@ var _ = Describe("The manager's status page", func() {
 
 		viewer, reader, stranger := tokenOf(ctx, "status-viewer"), tokenOf(ctx, "metrics-reader-only"), tokenOf(ctx, "stranger")
 		for account, role := range map[string]string{"status-viewer": "streamshift-status-viewer", "metrics-reader-only": "streamshift-metrics-reader"} {
-			binding := &rbacv1.ClusterRoleBinding{
-				ObjectMeta: metav1.ObjectMeta{Name: account},
-				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-				Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: localcluster.SystemNamespace, Name: account}},
-			}
-			Expect(cluster.Client().Create(ctx, binding)).To(Succeed())
-			DeferCleanup(func(ctx SpecContext) { Expect(cluster.Client().Delete(ctx, binding)).To(Succeed()) })
+			grant(ctx, account, role)
 		}
 		url := strings.TrimSuffix(streamshift.Manager.MetricsURL(), "/metrics") + "/statusz"
 		Eventually(ctx, func(g Gomega) { // the bindings become known a moment later
