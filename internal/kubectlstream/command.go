@@ -97,7 +97,7 @@ var usageTemplate = func() string {
 
 func newOptions(*access) (*cobra.Command, error) {
 	return &cobra.Command{
-		Use: "options", Short: "List the flags that every command has", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "options", Short: "List the flags that every command has", Args: noArguments, ValidArgsFunction: cobra.NoFileCompletions,
 		Run: func(c *cobra.Command, _ []string) { c.Print(c.InheritedFlags().FlagUsages()) },
 	}, nil
 }
@@ -114,12 +114,20 @@ func newCompletion(a *access) (*cobra.Command, error) {
 where it is in the PATH under the name kubectl_complete-stream.`,
 		Example: `  kubectl stream completion > ~/.local/bin/kubectl_complete-stream
   chmod +x ~/.local/bin/kubectl_complete-stream`,
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Args: noArguments, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprint(a.Out, completionScript)
 			return err
 		},
 	}, nil
+}
+
+// noArguments demands that there are no arguments.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes no argument, and got %q: see %s --help", c.CommandPath(), args[0], c.CommandPath())
 }
 
 // exactly demands these arguments, by their names in the usage line.

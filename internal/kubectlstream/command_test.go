@@ -2,6 +2,7 @@ package kubectlstream
 
 import (
 	"context"
+	"os"
 	"fmt"
 	"strings"
 	"testing"
@@ -92,6 +93,27 @@ func fixture() []client.Object {
 	}
 }
 
+func TestWhatCannotBePrintedIsAnErrorThatBlamesNoServer(t *testing.T) {
+	for _, format := range []string{"", "wide", "name", "yaml"} {
+		t.Run(format, func(t *testing.T) {
+			full, err := os.Open(os.DevNull) // for reading: a write fails
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = full.Close() }()
+			w := newWorld(t, fixture()...)
+			var complaint strings.Builder
+			env := Environment{IOStreams: genericiooptions.IOStreams{Out: full, ErrOut: &complaint}, Now: w.now, Getenv: func(string) string { return "" }}
+			if status := execute(t.Context(), w.accessOf(env), []string{"list", "-o", format}); status != StatusFailed {
+				t.Errorf("exit status %d, want %d", status, StatusFailed)
+			}
+			if !strings.HasPrefix(complaint.String(), "error: printing ") || strings.Contains(complaint.String(), "server") {
+				t.Errorf("said %q", complaint.String())
+			}
+		})
+	}
+}
+
 //nolint:dupword // tables repeat words
 func TestCommands(t *testing.T) {
 	const notThere = `error: there is no stream "nobody" in namespace "default"; there are: Shop/Orders, orders (-n chooses another namespace)` + "\n"
@@ -135,7 +157,7 @@ Waits for:  transfer move to node-b: Waiting
 		"a command that nobody knows":  {[]string{"move", "orders"}, result{1, "", "error: unknown command \"move\" for \"kubectl stream\"\n"}},
 		"transfer to nowhere":          {[]string{"transfer", "orders", "--to", "node-z"}, result{1, "", noNode}},
 		"transfer of nobody":           {[]string{"transfer", "nobody", "--to", "node-b"}, result{1, "", notThere}},
-		"transfer without a target":    {[]string{"transfer", "orders"}, result{1, "", "error: required flag(s) \"to\" not set\n"}},
+		"transfer without a target":    {[]string{"transfer", "orders"}, result{1, "", "error: give --to NODE, the node that shall own the stream: kubectl stream nodes lists them\n"}},
 		"transfer to the owner":        {[]string{"transfer", "orders", "--to", "node-a"}, result{Out: "\nstream/orders is on node-a already, at epoch 7\n"}},
 		"transfer, half a second":      {[]string{"transfer", "orders", "--to", "node-b", "--deadline", "500ms"}, result{1, "", "error: --deadline 500ms: use whole seconds, at least one\n"}},
 		"transfer, tried out":          {[]string{"transfer", "orders", "--to", "node-b", "--name", "try", "--dry-run", "client"}, result{Out: "\nstreamtransfer.streamshift.io/try created (dry run)\n"}},
@@ -158,6 +180,10 @@ spec:
 status:
   observedGeneration: 0
 `}},
+		"transfer as a manifest without a name": {[]string{"transfer", "orders", "--to", "node-b", "--dry-run=client", "-o", "name"},
+			result{Out: "\nstreamtransfer.streamshift.io/orders-id-1\n"}},
+		"list of one stream": {[]string{"list", "orders"}, result{1, "",
+			"error: kubectl stream list takes no argument, and got \"orders\": see kubectl stream list --help\n"}},
 		"cancel a transfer":  {[]string{"cancel", "move"}, result{Out: "\nstreamtransfer/move is to be cancelled\n"}},
 		"cancel of a stream": {[]string{"cancel", "orders"}, result{Out: "\nstreamtransfer/move is to be cancelled\n"}},
 		"cancel of a stream that does not move": {[]string{"cancel", "Shop/Orders"}, result{1, "",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,6 +62,7 @@ func statusOf(err error) Status {
 // to do where the error itself does not.
 func sentenceOf(err error) string {
 	var network net.Error
+	var file *fs.PathError // whose cause passes for a net.Error, as every error of the operating system does
 	var own *ended
 	var gateway *unreachable
 	switch {
@@ -71,7 +73,7 @@ func sentenceOf(err error) string {
 			v1alpha1.GroupVersion.Group, err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Sprintf("the cluster does not know you: check the credentials of the kubeconfig (%v)", err)
-	case errors.As(err, &network) && !errors.As(err, &gateway):
+	case errors.As(err, &network) && !errors.As(err, &gateway) && !errors.As(err, &file):
 		return fmt.Sprintf("%v: check --kubeconfig, --context and that the server runs", err)
 	}
 	return err.Error()

@@ -82,13 +82,23 @@ func (a *access) records(ctx context.Context, argument string, gateway gatewayFl
 	}
 	address, stream := at.url, c.Stream(namespace, streamname.Client(object))
 	info, err := stream.Head(ctx)
-	switch {
-	case errors.Is(err, streamclient.ErrNotFound):
-		return nil, info, fmt.Errorf("there is no stream %q in namespace %q at %s: kubectl stream list -A shows those that there are", argument, namespace, address)
-	case err != nil:
-		return nil, info, gatewayError(address, err)
+	if err != nil {
+		return nil, info, lookError(err, address, namespace, argument)
 	}
 	return stream, info, nil
+}
+
+// lookError says what to do where a gateway does not tell what a stream holds.
+func lookError(err error, address, namespace, argument string) error {
+	var answer *streamclient.Error
+	switch {
+	case errors.Is(err, streamclient.ErrNotFound):
+		return fmt.Errorf("there is no stream %q in namespace %q at %s: kubectl stream list -A shows those that there are", argument, namespace, address)
+	case errors.As(err, &answer) && errors.Is(err, streamclient.ErrUnavailable):
+		return fmt.Errorf("%s cannot serve stream %q now (%w): kubectl stream status %s -n %s says what the stream waits for",
+			address, argument, answer, argument, namespace)
+	}
+	return gatewayError(address, err)
 }
 
 // gatewayError says at which gateway something failed.

@@ -2,6 +2,8 @@ package kubectlstream
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -69,6 +71,16 @@ func TestAppendAndRead(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAStreamThatNobodyServesIsLookedAtByItsStatus(t *testing.T) {
+	answer := &streamclient.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"1"}}}
+	got := lookError(fmt.Errorf("describing the stream: %w", answer), "http://gateway", "shop", "Log").Error()
+	const want = `http://gateway cannot serve stream "Log" now (server answered 503: Service Unavailable): ` +
+		"kubectl stream status Log -n shop says what the stream waits for"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

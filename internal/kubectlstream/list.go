@@ -27,7 +27,7 @@ func newList(a *access) (*cobra.Command, error) {
   kubectl stream list -A --node node-a     # all streams that node-a owns
   kubectl stream list -l team=shop -o wide # with why they are not ready
   kubectl stream list -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.status.node}{"\n"}{end}'`,
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Args: noArguments, ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	out, err := newOutput(command, "")
 	if err != nil {
@@ -83,7 +83,7 @@ func newNodes(a *access) (*cobra.Command, error) {
 		Short: "List the nodes that may own streams: whether they take streams, and how their drains stand",
 		Example: `  kubectl stream nodes
   kubectl stream nodes -o wide   # with addresses, and why a node takes no streams`,
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Args: noArguments, ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	out, err := newOutput(command, "")
 	if err != nil {

@@ -1,6 +1,7 @@
 package kubectlstream
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -55,10 +56,20 @@ func (o *output) object(object runtime.Object, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("printing as %q: %w", *o.flags.OutputFormat, err)
 	}
-	if err := printer.PrintObj(object, out); err != nil {
+	if err := write(printer, object, out); err != nil {
 		return fmt.Errorf("printing as %q: %w", *o.flags.OutputFormat, err)
 	}
 	return nil
+}
+
+// write prints, and tells where that fails: some printers keep to themselves that a write failed.
+func write(printer printers.ResourcePrinter, object runtime.Object, out io.Writer) error {
+	var text bytes.Buffer
+	if err := printer.PrintObj(object, &text); err != nil {
+		return err
+	}
+	_, err := out.Write(text.Bytes())
+	return err
 }
 
 // list prints a list of objects: the table that people read, or the objects in the format that was asked for.
@@ -66,7 +77,7 @@ func (o *output) list(list runtime.Object, table *metav1.Table, out io.Writer) e
 	wide := *o.flags.OutputFormat == wideFormat
 	if wide || o.forPeople() {
 		printer := printers.NewTablePrinter(printers.PrintOptions{Wide: wide, NoHeaders: o.noHeaders})
-		if err := printer.PrintObj(table, out); err != nil {
+		if err := write(printer, table, out); err != nil {
 			return fmt.Errorf("printing the table: %w", err)
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,6 @@ goes on; kubectl stream cancel withdraws it).`,
 	f.StringVar(&o.dryRun, "dry-run", dryRunNone, `"client" only prints the StreamTransfer, "server" has it judged and not stored.`)
 	command.RunE = func(c *cobra.Command, args []string) error { return a.transfer(c.Context(), args[0], o, out) }
 	return command, errors.Join(
-		command.MarkFlagRequired("to"),
 		completeFlag(command, "to", a.completeTargets),
 		completeFlag(command, "dry-run", cobra.FixedCompletions([]cobra.Completion{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)),
 	)
@@ -84,7 +84,7 @@ const (
 func (o *transferOptions) validate() error {
 	switch {
 	case o.target == "":
-		return errors.New("--to is empty: name the node that shall own the stream")
+		return errors.New("give --to NODE, the node that shall own the stream: kubectl stream nodes lists them")
 	case o.expectedEpoch < 0:
 		return fmt.Errorf("--expected-epoch %d: epochs begin at 1", o.expectedEpoch)
 	case o.deadline != 0 && (o.deadline < time.Second || o.deadline%time.Second != 0):
@@ -118,6 +118,22 @@ func (o *transferOptions) manifest(stream *v1alpha1.Stream) *v1alpha1.StreamTran
 	return transfer
 }
 
+// nameHere names a transfer that the API server does not see, as it would: kubectl apply takes no manifest without a name.
+func nameHere(transfer *v1alpha1.StreamTransfer, id string) {
+	if transfer.Name != "" {
+		return
+	}
+	prefix := transfer.GenerateName
+	transfer.Name = prefix[:min(len(prefix), maxGeneratedPrefix)] + strings.ToLower(id[:min(len(id), generatedEnding)])
+	transfer.GenerateName = ""
+}
+
+// Of a name that the API server generates: how much of generateName it keeps, and the length of its random ending.
+const (
+	maxGeneratedPrefix = 58
+	generatedEnding    = 5
+)
+
 func seconds(d time.Duration) *int32 {
 	return new(int32(min(d/time.Second, math.MaxInt32))) //nolint:gosec // cannot overflow
 }
@@ -139,6 +155,7 @@ func (a *access) transfer(ctx context.Context, argument string, o *transferOptio
 	}
 	transfer := o.manifest(stream)
 	if o.dryRun == dryRunClient {
+		nameHere(transfer, a.NewID())
 		return out.done(transfer, "(dry run)", a.Out)
 	}
 	var options []client.CreateOption

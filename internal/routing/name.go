@@ -23,7 +23,7 @@ const (
 
 var (
 	// ErrNoStreamPath tells that a path is not the URL of a stream at all.
-	ErrNoStreamPath = errors.New("the path is not /v1/stream/<namespace>/<name>")
+	ErrNoStreamPath = errors.New("the path is not /v1/stream/NAMESPACE/NAME")
 	// ErrReservedPath tells that a path belongs to a part of the protocol that is not offered.
 	ErrReservedPath = errors.New("paths that start with " + reservedSegment + " are reserved for subscriptions, which are not offered")
 	// ErrBadName tells that a path names a stream that cannot exist.
