@@ -2,8 +2,8 @@ package kubectlstream
 
 import (
 	"context"
-	"os"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
