@@ -146,7 +146,7 @@ func (r *Reconciler) say(ctx context.Context, n *note) error {
 		return fmt.Errorf("noting on stream %s/%s what it waits for: %w", stream.Namespace, stream.Name, err)
 	}
 	r.Views.Wrote(updated)
-	r.Slots.Observe(updated)
+	r.Slots.Answer(updated)
 	if n.reason == v1alpha1.ReasonNodeNameWaits {
 		r.Events.Eventf(updated, nil, corev1.EventTypeWarning, n.reason, "Place", "%s", n.message)
 		ctrl.LoggerFrom(ctx).V(1).Info("Stream waits for the node of its spec", "stream", stream.Name, "node", stream.Spec.NodeName, "reason", n.message)

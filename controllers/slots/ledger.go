@@ -4,6 +4,7 @@
 package slots
 
 import (
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -33,7 +34,12 @@ type Ledger struct {
 	usage    map[string]Usage
 	// setBack are the streams of which an older version than the one counted was delivered last.
 	setBack map[types.UID]bool
+	// gone are the streams that were forgotten last, at most rememberGone: an answer about one of them may still be under way.
+	gone []types.UID
 }
+
+// rememberGone bounds for how many streams it is remembered that they are gone.
+const rememberGone = 256
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
@@ -90,7 +96,7 @@ func (l *Ledger) Reserve(stream types.UID, node string, slots int) bool {
 	return true
 }
 
-// Release ends a reservation. Where the step was taken, Observe its result before.
+// Release ends a reservation. Where the step was taken, tell of its Answer before.
 func (l *Ledger) Release(stream types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +116,9 @@ func (l *Ledger) release(stream types.UID) {
 func (l *Ledger) Doubt(stream types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, found := l.reserved[stream]; found {
+	if slices.Contains(l.gone, stream) {
+		l.release(stream) // nothing will tell of it any more
+	} else if _, found := l.reserved[stream]; found {
 		l.doubtful[stream] = true
 	}
 }
@@ -122,21 +130,40 @@ func (l *Ledger) Doubtful(stream types.UID) bool {
 	return l.doubtful[stream]
 }
 
-// Learn observes a stream that was read from the API server after the step in doubt, and ends its reservation.
+// Learn counts a stream that was read from the API server after the step in doubt, and ends its reservation.
 func (l *Ledger) Learn(stream *v1alpha1.Stream) {
-	l.Observe(stream)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.answer(stream)
 	if l.doubtful[stream.UID] {
 		l.release(stream.UID)
 	}
 }
 
-// Observe counts a stream as it was delivered by the watch or returned by an own write. An older version of a stream
-// than the one counted is ignored. The stream must not be changed afterwards.
+// Answer counts a stream as the API server returned it. The watch may have told meanwhile that it is gone, and tells that once:
+// what was asked before is not counted any more. The stream must not be changed afterwards.
+func (l *Ledger) Answer(stream *v1alpha1.Stream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answer(stream)
+}
+
+func (l *Ledger) answer(stream *v1alpha1.Stream) {
+	if !slices.Contains(l.gone, stream.UID) {
+		l.observe(stream)
+	}
+}
+
+// Observe counts a stream as it was delivered by the watch. An older version of a stream than the one counted is ignored. The
+// stream must not be changed afterwards.
 func (l *Ledger) Observe(stream *v1alpha1.Stream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.gone = slices.DeleteFunc(l.gone, func(gone types.UID) bool { return gone == stream.UID }) // a restore of etcd brought it back
+	l.observe(stream)
+}
+
+func (l *Ledger) observe(stream *v1alpha1.Stream) {
 	known := l.streams[stream.UID]
 	if known != nil && register.Newer(known, stream) {
 		l.setBack[stream.UID] = true
@@ -157,6 +184,10 @@ func (l *Ledger) Observe(stream *v1alpha1.Stream) {
 func (l *Ledger) Forget(stream types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !slices.Contains(l.gone, stream) {
+		l.gone = append(l.gone, stream)
+		l.gone = l.gone[max(0, len(l.gone)-rememberGone):]
+	}
 	known := l.streams[stream]
 	delete(l.streams, stream)
 	delete(l.setBack, stream)

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"strconv"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +44,38 @@ func TestAnOlderVersionThanTheOneCountedIsIgnored(t *testing.T) {
 	ledger.Observe(version("s", "10", "a", "b")) // an own write
 	ledger.Observe(version("s", "9", "a", ""))   // the watch is behind it
 	wantUsage(t, ledger, map[string]Usage{"a": {Owned: 1}, "b": {Inbound: 1}})
+}
+
+// TestAStreamThatIsGoneTakesNoSlot: the watch tells that a stream is gone before somebody who was slow tells what was answered about it.
+func TestAStreamThatIsGoneTakesNoSlot(t *testing.T) {
+	for name, late := range map[string]func(*Ledger){
+		"the answer to an own write":        func(l *Ledger) { l.Answer(version("s", "2", "a", "b")); l.Release("s") },
+		"what a step in doubt came to":      func(l *Ledger) { l.Doubt("s"); l.Learn(version("s", "2", "a", "b")) },
+		"a step in doubt, and nothing else": func(l *Ledger) { l.Doubt("s") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledger := NewLedger()
+			ledger.Observe(version("s", "1", "a", ""))
+			ledger.Reserve("s", "b", 1)
+			ledger.Forget("s")
+			late(ledger)
+			wantUsage(t, ledger, map[string]Usage{"a": {}, "b": {}})
+			ledger.Observe(version("s", "1", "a", ""))
+			wantUsage(t, ledger, map[string]Usage{"a": {Owned: 1}, "b": {}})
+		})
+	}
+}
+
+func TestHowManyStreamsAreRememberedThatAreGone(t *testing.T) {
+	ledger := NewLedger()
+	for i := range rememberGone {
+		ledger.Forget(types.UID(strconv.Itoa(i)))
+	}
+	ledger.Answer(version("0", "1", "a", ""))
+	wantUsage(t, ledger, map[string]Usage{"a": {}})
+	ledger.Forget("one more")
+	ledger.Answer(version("0", "1", "a", ""))
+	wantUsage(t, ledger, map[string]Usage{"a": {Owned: 1}})
 }
 
 func TestTheLastSlotIsReservedOnce(t *testing.T) {

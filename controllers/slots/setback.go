@@ -82,7 +82,7 @@ func (w *Watchdog) ask(ctx context.Context, known *v1alpha1.Stream) error {
 	case register.Newer(known, fresh):
 		return fmt.Errorf("%w (stream %s/%s)", ErrSetBack, known.Namespace, known.Name)
 	default:
-		w.Ledger.Observe(fresh)
+		w.Ledger.Answer(fresh)
 	}
 	return nil
 }

@@ -127,6 +127,6 @@ func (r *Reconciler) propose(ctx context.Context, stream *v1alpha1.Stream, step 
 		return nil, err
 	}
 	r.Views.Wrote(updated)
-	r.Slots.Observe(updated)
+	r.Slots.Answer(updated)
 	return updated, nil
 }
