@@ -158,6 +158,7 @@ func (x *exchange) follow(asked target, a attempt) bool {
 		return false
 	}
 	x.g.cfg.Table.Hint(x.stream, a.moved)
+	x.held.meets(a.moved.Transfer)
 	route, known, _ := x.g.cfg.Table.Route(x.stream)
 	if !known || route.UID != a.moved.UID {
 		// The table will learn of it; this request needs not wait for that.

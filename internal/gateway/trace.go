@@ -33,13 +33,19 @@ func (x *exchange) noteHeld(s sight) {
 	if x.g.cfg.Tracer == nil {
 		return
 	}
-	if s.transfer != "" {
-		x.held.transfer = s.transfer
-	}
+	x.held.meets(s.transfer)
 	waits := s.target.hint.Role == routing.RoleTarget || s.transfer != "" || x.hops > 0 || x.leave != nil || s.target.address == ""
 	if waits && !x.held.itself.IsValid() {
 		x.held.parent = x.g.cfg.Tracer.FromHeader(x.r.Header)
 		x.held.itself = x.g.cfg.Tracer.Child(x.held.parent)
+	}
+}
+
+// meets notes the UID of a transfer that the request met; empty: of none. A node that has completed one may have forgotten it
+// before this gateway hears of it.
+func (h *held) meets(transfer string) {
+	if transfer != "" {
+		h.transfer = transfer
 	}
 }
 

@@ -32,6 +32,8 @@ type location struct {
 	role          Role
 	epoch         int64
 	uid           string
+	// transfer is the UID of the transfer that took or takes the stream there; empty: none did.
+	transfer string
 }
 
 func (l location) setHeaders(h http.Header) {
@@ -43,6 +45,7 @@ func (l location) setHeaders(h http.Header) {
 	set(HeaderNode, l.node)
 	set(HeaderAddress, l.address)
 	set(HeaderUID, l.uid)
+	set(HeaderTransfer, l.transfer)
 	if l.node != "" {
 		set(HeaderRole, string(l.role))
 	}
@@ -55,11 +58,12 @@ func (l location) setHeaders(h http.Header) {
 func ParseMoved(h http.Header) (Moved, bool) {
 	epoch, err := strconv.ParseInt(h.Get(HeaderEpoch), 10, 64)
 	m := Moved{
-		UID:     h.Get(HeaderUID),
-		Epoch:   epoch,
-		Node:    h.Get(HeaderNode),
-		Role:    Role(h.Get(HeaderRole)),
-		Address: h.Get(HeaderAddress),
+		UID:      h.Get(HeaderUID),
+		Epoch:    epoch,
+		Node:     h.Get(HeaderNode),
+		Role:     Role(h.Get(HeaderRole)),
+		Address:  h.Get(HeaderAddress),
+		Transfer: h.Get(HeaderTransfer),
 	}
 	known := m.Role == RoleOwner || m.Role == RoleTarget
 	return m, err == nil && m.Node != "" && known

@@ -20,6 +20,8 @@ const (
 	HeaderEpoch   = "Streamshift-Epoch"
 	HeaderUID     = "Streamshift-Uid"
 	HeaderRole    = "Streamshift-Role"
+	// HeaderTransfer is the UID of the transfer that took or takes the stream there, for traces.
+	HeaderTransfer = "Streamshift-Transfer"
 	// HeaderRouteEpoch and HeaderRouteRole come with a request: what the sender saw in the register about the node that
 	// it asks.
 	HeaderRouteEpoch = "Streamshift-Route-Epoch"

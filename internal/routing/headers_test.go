@@ -61,9 +61,9 @@ func TestHintIsAheadOf(t *testing.T) {
 }
 
 func TestMovedSurvivesTheHeaders(t *testing.T) {
-	want := Moved{UID: "u", Epoch: 7, Node: "b", Role: RoleTarget, Address: "http://b"}
+	want := Moved{UID: "u", Epoch: 7, Node: "b", Role: RoleTarget, Address: "http://b", Transfer: "t"}
 	h := http.Header{}
-	location{node: want.Node, address: want.Address, role: want.Role, epoch: want.Epoch, uid: want.UID}.setHeaders(h)
+	location{node: want.Node, address: want.Address, role: want.Role, epoch: want.Epoch, uid: want.UID, transfer: want.Transfer}.setHeaders(h)
 	got, ok := ParseMoved(h)
 	if diff := cmp.Diff(want, got); !ok || diff != "" {
 		t.Errorf("ParseMoved: ok %t, differs (-want +got):\n%s", ok, diff)

@@ -86,7 +86,7 @@ func (n *Node) remove(ctx context.Context, w http.ResponseWriter, q *request, s 
 // already.
 func (n *Node) sendOn(ctx context.Context, q *request, s Situation, d Disposition) {
 	q.leaveParking(parkedSentOn)
-	at := location{node: d.Node, role: RoleOwner, epoch: s.Epoch, uid: s.UID}
+	at := location{node: d.Node, role: RoleOwner, epoch: s.Epoch, uid: s.UID, transfer: waitsFor(s)}
 	if d.Act == Conflict {
 		at.role = RoleTarget
 	}

@@ -36,7 +36,7 @@ func (r Route) hinted(h Moved) (Route, bool) {
 	next := Route{UID: r.UID, Epoch: h.Epoch, Owner: r.Owner}
 	switch h.Role {
 	case RoleTarget:
-		next.Target = h.Node
+		next.Target, next.Transfer = h.Node, h.Transfer
 	case RoleOwner:
 		next.Owner = h.Node
 	default:
@@ -52,6 +52,8 @@ type Moved struct {
 	Node    string
 	Role    Role
 	Address string
+	// Transfer is the UID of the transfer that took or takes the stream there; empty: none did, or it is not told.
+	Transfer string
 }
 
 // NodeState is what a gateway knows of a node.

@@ -31,14 +31,22 @@ func TestTableNeverGoesBack(t *testing.T) {
 		want        Route
 		wantChanged bool
 	}{
-		"a view of a later epoch":                       {have: at(2, "a", ""), view: at(3, "b", ""), want: at(3, "b", ""), wantChanged: true},
-		"a view of the same epoch":                      {have: at(2, "a", ""), view: at(2, "a", "b"), want: at(2, "a", "b"), wantChanged: true},
-		"a view of the same epoch, withdrawn":           {have: at(2, "a", "b"), view: at(2, "a", ""), want: at(2, "a", ""), wantChanged: true},
-		"a view of an older epoch":                      {have: at(2, "a", ""), view: at(1, "c", ""), want: at(2, "a", "")},
-		"the same view again":                           {have: at(2, "a", ""), view: at(2, "a", ""), want: at(2, "a", "")},
-		"a view of a new object under the name":         {have: at(9, "a", ""), view: Route{UID: "v", Epoch: 1, Owner: "b"}, want: Route{UID: "v", Epoch: 1, Owner: "b"}, wantChanged: true},
-		"a hint that the stream is being transferred":   {have: at(2, "a", ""), hint: moved(2, "b", RoleTarget), want: at(2, "a", "b"), wantChanged: true},
-		"a hint that another node owns it":              {have: at(2, "a", "b"), hint: moved(3, "b", RoleOwner), want: at(3, "b", ""), wantChanged: true},
+		"a view of a later epoch":                     {have: at(2, "a", ""), view: at(3, "b", ""), want: at(3, "b", ""), wantChanged: true},
+		"a view of the same epoch":                    {have: at(2, "a", ""), view: at(2, "a", "b"), want: at(2, "a", "b"), wantChanged: true},
+		"a view of the same epoch, withdrawn":         {have: at(2, "a", "b"), view: at(2, "a", ""), want: at(2, "a", ""), wantChanged: true},
+		"a view of an older epoch":                    {have: at(2, "a", ""), view: at(1, "c", ""), want: at(2, "a", "")},
+		"the same view again":                         {have: at(2, "a", ""), view: at(2, "a", ""), want: at(2, "a", "")},
+		"a view of a new object under the name":       {have: at(9, "a", ""), view: Route{UID: "v", Epoch: 1, Owner: "b"}, want: Route{UID: "v", Epoch: 1, Owner: "b"}, wantChanged: true},
+		"a hint that the stream is being transferred": {have: at(2, "a", ""), hint: moved(2, "b", RoleTarget), want: at(2, "a", "b"), wantChanged: true},
+		"a hint that another node owns it":            {have: at(2, "a", "b"), hint: moved(3, "b", RoleOwner), want: at(3, "b", ""), wantChanged: true},
+		"a hint that names the transfer": {
+			have: at(2, "a", ""), hint: Moved{UID: "u", Epoch: 2, Node: "b", Role: RoleTarget, Transfer: "t"},
+			want: Route{UID: "u", Epoch: 2, Owner: "a", Target: "b", Transfer: "t"}, wantChanged: true,
+		},
+		// It may have opened the stream long ago.
+		"a hint that names the transfer that made it the owner": {
+			have: at(2, "a", ""), hint: Moved{UID: "u", Epoch: 3, Node: "b", Role: RoleOwner, Transfer: "t"}, want: at(3, "b", ""), wantChanged: true,
+		},
 		"a hint of the same epoch that it did not move": {have: at(2, "a", "b"), hint: moved(2, "a", RoleOwner), want: at(2, "a", ""), wantChanged: true},
 		"a hint of an older epoch":                      {have: at(2, "a", ""), hint: moved(1, "c", RoleOwner), want: at(2, "a", "")},
 		"a hint about another object":                   {have: at(2, "a", ""), hint: Moved{UID: "v", Epoch: 9, Node: "c", Role: RoleOwner}, want: at(2, "a", "")},
