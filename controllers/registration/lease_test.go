@@ -27,7 +27,7 @@ func newAgent(t *testing.T, away *bool, now *time.Time) *Agent {
 			t.Fatal(err)
 		}
 	}
-	server := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{
+	server := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.StreamNode{}).Build(), interceptor.Funcs{
 		Update: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.UpdateOption) error {
 			*now = now.Add(time.Second) // it takes a while
 			if *away {

@@ -90,14 +90,15 @@ func (a *Agent) Start(ctx context.Context) error {
 			checked = a.Now()
 			problem := a.checkStore(ctx)
 			a.note(func(s *state) { s.problem = problem })
-			a.lookForNode(ctx)
 		}
 		a.reportOrLog(ctx)
 		if a.registered() {
 			switch err := a.renew(ctx); {
+			case err == nil:
+				a.lookForNode(ctx)
 			case errors.Is(err, ErrReplaced):
 				return err
-			case err != nil && ctx.Err() == nil:
+			case ctx.Err() == nil:
 				a.Log.Error(err, "Cannot renew the lease", "lapsed", a.LeaseLapsed())
 			}
 		}
@@ -187,11 +188,9 @@ func (a *Agent) report(ctx context.Context) error {
 	return nil
 }
 
-// lookForNode has the node registered again where somebody deleted it. An API server that does not answer says nothing of that.
+// lookForNode has the node registered again where somebody deleted it: sooner than requests for its streams, whose way is not known
+// meanwhile, are given up. An API server that does not answer says nothing of that.
 func (a *Agent) lookForNode(ctx context.Context) {
-	if !a.registered() {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, a.RenewEvery)
 	defer cancel()
 	if err := a.Client.Get(ctx, client.ObjectKey{Name: a.Node}, &v1alpha1.StreamNode{}); apierrors.IsNotFound(err) {
