@@ -2,11 +2,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/streamshift/streamshift/internal/commandline"
 )
 
 func main() {
@@ -24,8 +27,10 @@ func newCommand() *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PreRunE:       func(*cobra.Command, []string) error { return o.secure.check() },
-		RunE:          func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
+		PreRunE: func(c *cobra.Command, _ []string) error {
+			return cmp.Or(commandline.CheckNumbers(c.Flags()), o.secure.check())
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	o.addFlags(command.Flags())
 	return command

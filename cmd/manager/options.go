@@ -11,6 +11,7 @@ import (
 	"github.com/streamshift/streamshift/controllers/guard"
 	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/controllers/streamnode"
+	"github.com/streamshift/streamshift/internal/commandline"
 	"github.com/streamshift/streamshift/internal/placement"
 )
 
@@ -42,6 +43,7 @@ func newCommand() *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PreRunE:       func(command *cobra.Command, _ []string) error { return commandline.CheckNumbers(command.Flags()) },
 		RunE:          func(command *cobra.Command, _ []string) error { return run(command.Context(), o) },
 	}
 	flags := command.Flags()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/controllers/session"
+	"github.com/streamshift/streamshift/internal/commandline"
 	"github.com/streamshift/streamshift/internal/routing"
 )
 
@@ -61,8 +63,10 @@ func newCommand() *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PreRunE:       func(*cobra.Command, []string) error { return o.check() },
-		RunE:          func(command *cobra.Command, _ []string) error { return run(command.Context(), o) },
+		PreRunE: func(command *cobra.Command, _ []string) error {
+			return cmp.Or(commandline.CheckNumbers(command.Flags()), o.check())
+		},
+		RunE: func(command *cobra.Command, _ []string) error { return run(command.Context(), o) },
 	}
 	flags := command.Flags()
 	flags.StringVar(&o.node, "node-name", "", "the name of the Kubernetes Node that this agent runs on (required)")
@@ -104,6 +108,9 @@ func (o *options) check() error {
 		if required.value == "" {
 			return fmt.Errorf("--%s is required; --help says what it is", required.flag)
 		}
+	}
+	if err := commandline.CheckBaseURL("advertise-url", o.advertiseURL); err != nil {
+		return err
 	}
 	if (o.certificates != "") == o.insecureHTTP {
 		return errors.New("give --tls-cert-dir, or --insecure-http to serve without TLS, and not both")

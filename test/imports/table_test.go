@@ -58,6 +58,7 @@ var table = []rule{
 	{packages: condition, purity: pure, may: []string{api, apimachinery}},
 	{packages: liveness, purity: pure, may: nil},
 	{packages: naming, purity: pure, may: nil},
+	{packages: module + "internal/commandline", may: []string{"github.com/spf13/pflag"}},
 	{packages: rebalance, purity: pure, may: nil},
 	{packages: load, purity: pure, may: nil},
 	{packages: placement, purity: pure, may: []string{api}},
