@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -27,19 +28,27 @@ func main() {
 }
 
 func command(out io.Writer) *cobra.Command {
-	var url string
+	var address string
 	root := &cobra.Command{
-		Use:           "streamlog",
-		Short:         "Look into the objects of a stream without opening it",
+		Use:   "streamlog",
+		Short: "Look into the objects of a stream without opening it",
+		Long: "Look into the objects of a stream without opening it, while it is served, too.\n\n" +
+			"STREAM is what the store knows the stream by, the UID of its Stream object:\n" +
+			"kubectl get stream NAME -o jsonpath='{.metadata.uid}'. Credentials come from the environment, as for the agents.",
+		Example: "  streamlog verify --store 's3://my-bucket?region=eu-central-1' c8bee783-95c0-48d8-a184-b4d19fb58d56\n" +
+			"  streamlog dump --store file:///var/lib/streamshift c8bee783-95c0-48d8-a184-b4d19fb58d56 | head",
 		SilenceUsage:  true,
 		SilenceErrors: false,
 	}
-	root.PersistentFlags().StringVar(&url, "store", "", "the object store: file:///folder, s3://bucket, gs://bucket or azblob://container")
+	root.PersistentFlags().StringVar(&address, "store", "", "the object store, by the same URL as the agents', prefix and all: file:///folder, s3://bucket, gs://bucket or azblob://container")
 	if err := root.MarkPersistentFlagRequired("store"); err != nil {
 		panic(err) // the flag is defined above
 	}
 	inspect := func(cmd *cobra.Command, stream string, visit func(engine.Offset, []byte) error) (engine.Report, error) {
-		s, err := store.Open(cmd.Context(), url)
+		if err := checkFolder(address); err != nil {
+			return engine.Report{}, err
+		}
+		s, err := store.Open(cmd.Context(), address)
 		if err != nil {
 			return engine.Report{}, err
 		}
@@ -65,4 +74,16 @@ func command(out io.Writer) *cobra.Command {
 		},
 	})
 	return root
+}
+
+// checkFolder refuses a store of files that is not there: opening it would make it.
+func checkFolder(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "file" {
+		return nil // what opens the store judges it
+	}
+	if _, err := os.Stat(u.Path); err != nil {
+		return fmt.Errorf("looking for the folder of --store: %w", err)
+	}
+	return nil
 }

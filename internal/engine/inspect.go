@@ -45,7 +45,7 @@ func inspect(ctx context.Context, st store.Store, stream string, visit func(Offs
 	}
 	r := reportOf(&o.state)
 	if o.state.number == 0 {
-		return r, errors.New("it has no segment")
+		return r, errors.New("it has no segment in this store: its name there is the UID of its Stream object, and the store's URL has its prefix")
 	}
 	// A session that is never opened reads for us: it has the index and the decoders.
 	s := &Session{store: st, cfg: cfg, spans: o.spans, state: o.state, merger: merger{ref: o.state.checkpoint}}

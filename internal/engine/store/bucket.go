@@ -44,7 +44,8 @@ func Register(scheme string, provider Provider) { providers[scheme] = provider }
 func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 	provider, known := providers[u.Scheme]
 	if !known {
-		return nil, fmt.Errorf("a store's URL begins with file or %s, not with %q", strings.Join(slices.Sorted(maps.Keys(providers)), " or "), u.Scheme)
+		return nil, fmt.Errorf("a store is a URL such as file:///folder that begins with file or %s, not with %q",
+			strings.Join(slices.Sorted(maps.Keys(providers)), " or "), u.Scheme)
 	}
 	if provider.Prepare != nil {
 		u = provider.Prepare(u)
