@@ -63,5 +63,13 @@ Hand it over to node-b (where it is there already, nothing happens), and append 
   kubectl get streamtransfers
   curl -i -X POST -H 'Content-Type: application/json' -d '{"order": 2}' $GATEWAY/v1/stream/default/orders
 
-Logs are in %s
+With bin in the PATH (make build), "kubectl stream" does more, and streamlog looks into the store:
+
+  export PATH=$PWD/bin:$PATH STREAMSHIFT_GATEWAY=$GATEWAY
+  kubectl stream status orders
+  kubectl stream append orders '{"order": 3}'
+  kubectl stream drain node-b; kubectl stream uncordon node-b
+  streamlog verify --store file://%[4]s/store $(kubectl get stream orders -o jsonpath='{.metadata.uid}')
+
+Logs are in %[4]s
 `
