@@ -40,7 +40,8 @@ func command(out io.Writer) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: false,
 	}
-	root.PersistentFlags().StringVar(&address, "store", "", "the object store, by the same URL as the agents', prefix and all: file:///folder, s3://bucket, gs://bucket or azblob://container")
+	root.PersistentFlags().StringVar(&address, "store", "",
+		"the object store, by the same URL as the agents', prefix and all: file:///folder, s3://bucket, gs://bucket or azblob://container")
 	if err := root.MarkPersistentFlagRequired("store"); err != nil {
 		panic(err) // the flag is defined above
 	}
@@ -79,8 +80,11 @@ func command(out io.Writer) *cobra.Command {
 // checkFolder refuses a store of files that is not there: opening it would make it.
 func checkFolder(address string) error {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "file" {
-		return nil // what opens the store judges it
+	if err != nil {
+		return fmt.Errorf("reading --store: %w", err)
+	}
+	if u.Scheme != "file" {
+		return nil
 	}
 	if _, err := os.Stat(u.Path); err != nil {
 		return fmt.Errorf("looking for the folder of --store: %w", err)
