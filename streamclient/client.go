@@ -3,6 +3,7 @@ package streamclient
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -171,7 +172,7 @@ func (c *Client) repeat(ctx context.Context, s safety, attempt func() (sent, err
 		if deadline.IsZero() {
 			deadline = time.Now().Add(c.options.RetryFor)
 		}
-		if ctx.Err() != nil || time.Now().Add(pause).After(deadline) {
+		if ctx.Err() != nil || untrusted(err) || time.Now().Add(pause).After(deadline) {
 			if unknown && !errors.Is(err, ErrOutcomeUnknown) {
 				return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 			}
@@ -181,6 +182,12 @@ func (c *Client) repeat(ctx context.Context, s safety, attempt func() (sent, err
 			return err
 		}
 	}
+}
+
+// untrusted tells that a server showed a certificate that we do not trust: it will again.
+func untrusted(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &certificate)
 }
 
 // sleep waits for about d: between half of it and all of it, so that clients that failed together do not come back

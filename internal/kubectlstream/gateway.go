@@ -3,6 +3,7 @@ package kubectlstream
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
@@ -117,6 +118,11 @@ type unreachable struct {
 }
 
 func (u *unreachable) Error() string {
+	var certificate *tls.CertificateVerificationError
+	if errors.As(u.err, &certificate) {
+		return fmt.Sprintf("gateway %s is not trusted: %v; --gateway-ca names a file with whom to trust, such as ca.crt of the ConfigMap %s/%s",
+			u.address, certificate, gatewayNamespace, gatewayConfigMap)
+	}
 	return fmt.Sprintf("gateway %s does not answer: %v; check --gateway and that it runs", u.address, u.err)
 }
 

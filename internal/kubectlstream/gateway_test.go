@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -81,6 +82,16 @@ func TestAStreamThatNobodyServesIsLookedAtByItsStatus(t *testing.T) {
 		"kubectl stream status Log -n shop says what the stream waits for"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAGatewayThatNobodySaysToTrust(t *testing.T) {
+	server, _ := listener(t, (*httptest.Server).StartTLS)
+	w := newWorld(t)
+	w.env[gatewayVariable] = server.URL
+	got := w.run(t, "read", "Log")
+	if !strings.HasPrefix(got.Err, "error: gateway "+server.URL+" is not trusted: ") || !strings.Contains(got.Err, "--gateway-ca") {
+		t.Errorf("said %q", got.Err)
 	}
 }
 
