@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,6 +54,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("acting on node %s: %w", request.Name, err)
 	}
 	again, err := r.writeStatus(ctx, v, decide(v))
+	if apierrors.IsNotFound(err) {
+		return ctrl.Result{}, nil // it is gone, which the watch has yet to tell
+	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("acting on node %s: %w", request.Name, err)
 	}

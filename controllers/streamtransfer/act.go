@@ -60,8 +60,11 @@ func (r *Reconciler) act(ctx context.Context, view handoff.TransferView, decisio
 func (r *Reconciler) accept(ctx context.Context, view handoff.TransferView) error {
 	begun := r.Now()
 	fresh := &v1alpha1.StreamTransfer{}
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(view.Transfer), fresh); err != nil {
-		return fmt.Errorf("reading the transfer afresh: %w", client.IgnoreNotFound(err))
+	switch err := r.Live.Get(ctx, client.ObjectKeyFromObject(view.Transfer), fresh); {
+	case apierrors.IsNotFound(err):
+		return errDecideAgain
+	case err != nil:
+		return fmt.Errorf("reading the transfer afresh: %w", err)
 	}
 	if fresh.UID != view.Transfer.UID || !fresh.DeletionTimestamp.IsZero() {
 		return errDecideAgain
