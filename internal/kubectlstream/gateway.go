@@ -118,8 +118,7 @@ type unreachable struct {
 }
 
 func (u *unreachable) Error() string {
-	var certificate *tls.CertificateVerificationError
-	if errors.As(u.err, &certificate) {
+	if certificate, ok := errors.AsType[*tls.CertificateVerificationError](u.err); ok {
 		return fmt.Sprintf("gateway %s is not trusted: %v; --gateway-ca names a file with whom to trust, such as ca.crt of the ConfigMap %s/%s",
 			u.address, certificate, gatewayNamespace, gatewayConfigMap)
 	}
