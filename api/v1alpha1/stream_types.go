@@ -77,12 +77,20 @@ type StreamSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="contentType is immutable: records that are stored already have it"
 	ContentType string `json:"contentType,omitempty"`
 
-	// TTL after the last read or append, when the stream is deleted. Absent: never.
+	// TTL after the last read or append, when the stream is deleted, such as 36h or 1h30m. Absent: never.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration of at most 292 years"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
-	// ExpiresAt is the moment when the stream is deleted, whatever happens to it. Absent: never.
+	// ExpiresAt is the moment when the stream is deleted, whatever happens to it, with six digits behind the second, such as
+	// 2030-01-31T12:00:00.000000Z. Absent: never.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	ExpiresAt *metav1.MicroTime `json:"expiresAt,omitempty"`
 
 	// Retention bounds what is kept. Absent: everything.
@@ -92,8 +100,12 @@ type StreamSpec struct {
 
 // Retention bounds the records that a stream keeps. What is outside either bound may be trimmed.
 type Retention struct {
-	// Age is how long a record is kept at least.
+	// Age is how long a record is kept at least, such as 36h or 1h30m.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration of at most 292 years"
 	Age *metav1.Duration `json:"age,omitempty"`
 	// Bytes is how many payload bytes are kept at least.
 	// +optional
@@ -202,7 +214,6 @@ type PendingTransfer struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// UID of the StreamTransfer.
-	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid"`
 	// Source is the node that owns the stream.
@@ -225,7 +236,6 @@ type LastTransfer struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// UID of the StreamTransfer.
-	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid"`
 	// Source is the node that owned the stream before.
