@@ -81,8 +81,7 @@ type StreamSpec struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration of at most 292 years"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h))+$') && duration(self) >= duration('0s')",message="must be a duration such as 36h or 1h30m, of at most 292 years"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
 	// ExpiresAt is the moment when the stream is deleted, whatever happens to it, with six digits behind the second, such as
@@ -104,8 +103,7 @@ type Retention struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration of at most 292 years"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h))+$') && duration(self) >= duration('0s')",message="must be a duration such as 36h or 1h30m, of at most 292 years"
 	Age *metav1.Duration `json:"age,omitempty"`
 	// Bytes is how many payload bytes are kept at least.
 	// +optional
@@ -214,6 +212,7 @@ type PendingTransfer struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// UID of the StreamTransfer.
+	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid"`
 	// Source is the node that owns the stream.
@@ -236,6 +235,7 @@ type LastTransfer struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// UID of the StreamTransfer.
+	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid"`
 	// Source is the node that owned the stream before.

@@ -50,6 +50,24 @@ func merges(object client.Object, change map[string]any) attempt {
 	}
 }
 
+// mergesStatus is an attempt to change the status of a stream by a merge patch.
+func mergesStatus(name string, status map[string]any) attempt {
+	return func(ctx context.Context, c client.Client) error {
+		patch, err := json.Marshal(map[string]any{"status": status})
+		if err != nil {
+			return err //nolint:wrapcheck // the spec shows it
+		}
+		return c.Status().Patch(ctx, streamNamed(name), client.RawPatch(types.MergePatchType, patch))
+	}
+}
+
+// changedAt is a condition with another time than the one that it has.
+func changedAt(conditionType, time string) map[string]any {
+	changed := condition(conditionType, "False")
+	changed["lastTransitionTime"] = time
+	return changed
+}
+
 // tells is an attempt to write a part of a node's status.
 func tells(node string, status map[string]any) attempt {
 	return func(ctx context.Context, c client.Client) error {
@@ -158,11 +176,18 @@ var hostile = map[string]attempt{
 	"says that another node serves at an address": tells("node-b", map[string]any{"address": "http://10.0.0.66:4437"}),
 	"says of itself that it is ready":             tells("node-a", map[string]any{"conditions": []any{condition(v1alpha1.ConditionReady, "False")}}),
 	"says that it owns fewer streams":             tells("node-a", map[string]any{"streams": int64(0)}),
-	"raises its own slots":                        merges(nodeNamed("node-a"), map[string]any{"spec": map[string]any{"slots": 1000}}),
-	"deletes another node":                        deletes(nodeNamed("node-b")),
-	"renews the lease of another node":            renews("node-b"),
-	"makes a lease of another name":               creates(func() client.Object { return leaseOf("node-c") }),
-	"deletes the lease of another node":           deletes(leaseOf("node-b")),
+	// The API server's own formats take these; the components' decoder does not, and would read no list with one of them.
+	"writes a time of its stream that nobody can read":      mergesStatus("own", map[string]any{"openedAt": "2030-01-31T12:00:00Z"}),
+	"writes a condition of its stream that nobody can read": mergesStatus("own", map[string]any{"conditions": []any{changedAt("Ready", "2030-01-31t12:00:00z")}}),
+	"writes a time of its node that nobody can read":        tells("node-a", map[string]any{"startedAt": "2030-01-31T12:00:00+99:99"}),
+	"writes a condition of its node that nobody can read": tells("node-a", map[string]any{
+		"conditions": []any{changedAt(v1alpha1.ConditionObjectStoreReachable, "2030-01-31t12:00:00z")},
+	}),
+	"raises its own slots":              merges(nodeNamed("node-a"), map[string]any{"spec": map[string]any{"slots": 1000}}),
+	"deletes another node":              deletes(nodeNamed("node-b")),
+	"renews the lease of another node":  renews("node-b"),
+	"makes a lease of another name":     creates(func() client.Object { return leaseOf("node-c") }),
+	"deletes the lease of another node": deletes(leaseOf("node-b")),
 	"makes a transfer": creates(func() client.Object {
 		return &v1alpha1.StreamTransfer{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "mine"}, Spec: v1alpha1.StreamTransferSpec{Stream: "foreign", Target: "node-a"},

@@ -56,4 +56,15 @@ var _ = Describe("Durations and times of a stream", func() {
 			})
 		}
 	}
+
+	for _, field := range []string{"deadlineSeconds", "ttlSecondsAfterFinished"} {
+		It("are refused as "+field+" of a transfer where they do not fit its type", func(ctx SpecContext) {
+			object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"stream": "s", "target": "t", field: int64(1) << 40}}}
+			object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("StreamTransfer"))
+			object.SetNamespace("default")
+			object.SetName("of-many-seconds")
+			err := api.Create(ctx, object)
+			Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
+		})
+	}
 })
