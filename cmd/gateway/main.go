@@ -24,6 +24,7 @@ func newCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:           "gateway",
 		Short:         "Serve streams to clients, whichever node owns them.",
+		Version:       commandline.Version(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -40,6 +40,7 @@ func newCommand() *cobra.Command {
 		Short: "Places streams and accepts transfers of their ownership",
 		Long: "Runs Streamshift's controllers and its admission webhook against the API server that --kubeconfig, KUBECONFIG\n" +
 			"or the pod's service account names. Several replicas elect a leader; each of them serves the webhook.",
+		Version:       commandline.Version(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

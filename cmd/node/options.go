@@ -60,6 +60,7 @@ func newCommand() *cobra.Command {
 		Long: "Registers this node with its slots, serves the streams that it owns from an object store, and hands them over.\n\n" +
 			"The object store is named by URL: file:///folder, s3://bucket?region=..., gs://bucket, azblob://container; each with\n" +
 			"&prefix=some/folder/ to share it. Credentials come from the environment, as the provider's own tools take them.",
+		Version:       commandline.Version(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/streamshift/streamshift/internal/commandline"
 	"github.com/streamshift/streamshift/internal/engine"
 	"github.com/streamshift/streamshift/internal/engine/store"
 	_ "github.com/streamshift/streamshift/internal/engine/store/cloud" // s3://, gs://, azblob://
@@ -37,6 +38,7 @@ func command(out io.Writer) *cobra.Command {
 			"kubectl get stream NAME -o jsonpath='{.metadata.uid}'. Credentials come from the environment, as for the agents.",
 		Example: "  streamlog verify --store 's3://my-bucket?region=eu-central-1' c8bee783-95c0-48d8-a184-b4d19fb58d56\n" +
 			"  streamlog dump --store file:///var/lib/streamshift c8bee783-95c0-48d8-a184-b4d19fb58d56 | head",
+		Version:       commandline.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: false,
 	}

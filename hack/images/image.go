@@ -40,7 +40,7 @@ type file struct {
 func buildIndex(ctx context.Context, from source, component, version string, platforms []v1.Platform) (v1.ImageIndex, error) {
 	index := emptyIndex()
 	for _, platform := range platforms {
-		program, err := buildProgram(ctx, from, component, platform)
+		program, err := buildProgram(ctx, from, component, version, platform)
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ var amd64, arm64 = v1.Platform{OS: "linux", Architecture: "amd64"}, v1.Platform{
 func TestTheSameSourcesGiveTheSameImage(t *testing.T) {
 	digests := map[v1.Hash]bool{}
 	for range 2 {
-		program, err := buildProgram(t.Context(), source{copyOfModule(t), "cmd"}, component, amd64)
+		program, err := buildProgram(t.Context(), source{copyOfModule(t), "cmd"}, component, "v1.2.3", amd64)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func copyOfModule(t *testing.T) string {
 }
 
 func TestAProgramIsStatic(t *testing.T) {
-	program, err := buildProgram(t.Context(), source{copyOfModule(t), "cmd"}, component, amd64)
+	program, err := buildProgram(t.Context(), source{copyOfModule(t), "cmd"}, component, "v1.2.3", amd64)
 	if err != nil {
 		t.Fatal(err)
 	}

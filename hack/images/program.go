@@ -13,9 +13,12 @@ import (
 // source is where programs come from: the folder of their module, and the one below it that has their packages.
 type source struct{ module, programs string }
 
+// versionVariable is what programs say to --version.
+const versionVariable = "github.com/streamshift/streamshift/internal/commandline.version"
+
 // buildProgram builds the component's program for the platform and returns it. Nothing of the machine goes into it: no path, no time,
 // no state of the checkout.
-func buildProgram(ctx context.Context, from source, component string, platform v1.Platform) ([]byte, error) {
+func buildProgram(ctx context.Context, from source, component, version string, platform v1.Platform) ([]byte, error) {
 	work, err := os.MkdirTemp("", "streamshift-images")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder: %w", err)
@@ -23,7 +26,7 @@ func buildProgram(ctx context.Context, from source, component string, platform v
 	defer func() { _ = os.RemoveAll(work) }()
 	path := filepath.Join(work, component)
 	//nolint:gosec // the component is one of ours
-	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o", path,
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X "+versionVariable+"="+version, "-o", path,
 		"./"+from.programs+"/"+component)
 	command.Dir = from.module
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/streamshift/streamshift/internal/commandline"
 )
 
 // Main runs the plugin with these arguments and returns its exit status.
@@ -39,6 +41,7 @@ func newCommand(a *access) (*cobra.Command, error) {
 A stream is an append-only log that one node at a time may append to. NAME is the name of a stream as clients use it, such as
 orders or Shop/Orders, or the name of its Stream object; -n names its namespace.`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: displayName},
+		Version:           commandline.Version(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
