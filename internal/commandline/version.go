@@ -1,8 +1,6 @@
 package commandline
 
-import (
-	"runtime/debug"
-)
+import "runtime/debug"
 
 // version is the release, which the linker sets where one is built:
 // go build -ldflags "-X github.com/streamshift/streamshift/internal/commandline.version=v1.2.3".
@@ -19,14 +17,14 @@ func Version() string {
 
 // described is "(devel) 0a1b2c3d4e5f, changed": a commit that is known, and whether files differed from it.
 func described(info *debug.BuildInfo) string {
-	text := info.Main.Version
+	commit, changed := "", ""
 	for _, setting := range info.Settings {
 		switch {
 		case setting.Key == "vcs.revision":
-			text += " " + setting.Value[:min(len(setting.Value), 12)]
+			commit = " " + setting.Value[:min(len(setting.Value), 12)]
 		case setting.Key == "vcs.modified" && setting.Value == "true":
-			text += ", changed"
+			changed = ", changed"
 		}
 	}
-	return text
+	return info.Main.Version + commit + changed
 }

@@ -100,7 +100,8 @@ var table = []rule{
 
 	// The plugin of kubectl sees the cluster as a user does, and streams as a client does.
 	{packages: module + "internal/kubectlstream", may: []string{
-		api, condition, handoff, routing + "/streamname", module + "internal/commandline", module + "streamclient", kubernetes, runtime, "github.com/spf13/cobra", "golang.org/x/term",
+		api, condition, handoff, routing + "/streamname", module + "internal/commandline", module + "streamclient", kubernetes, runtime,
+		"github.com/spf13/cobra", "golang.org/x/term",
 	}},
 
 	// What wires, and what tests.
