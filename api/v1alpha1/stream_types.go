@@ -84,13 +84,9 @@ type StreamSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h))+$') && duration(self) >= duration('0s')",message="must be a duration such as 36h or 1h30m, of at most 292 years"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
-	// ExpiresAt is the moment when the stream is deleted, whatever happens to it, with six digits behind the second, such as
-	// 2030-01-31T12:00:00.000000Z. Absent: never.
+	// ExpiresAt is the moment when the stream is deleted, whatever happens to it, such as 2030-01-31T12:00:00Z. Absent: never.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
-	ExpiresAt *metav1.MicroTime `json:"expiresAt,omitempty"`
+	ExpiresAt *Moment `json:"expiresAt,omitempty"`
 
 	// Retention bounds what is kept. Absent: everything.
 	// +optional

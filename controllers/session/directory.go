@@ -154,7 +154,7 @@ func newStream(stream routing.Stream, settings durablestreams.Settings) *v1alpha
 		object.Spec.TTL = &metav1.Duration{Duration: *settings.TTL}
 	}
 	if settings.ExpiresAt != nil {
-		expiresAt := metav1.NewMicroTime(*settings.ExpiresAt)
+		expiresAt := v1alpha1.NewMoment(*settings.ExpiresAt)
 		object.Spec.ExpiresAt = &expiresAt
 	}
 	return object
