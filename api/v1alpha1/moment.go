@@ -20,7 +20,9 @@ type Moment struct {
 }
 
 // NewMoment returns a moment, to the microsecond.
-func NewMoment(at time.Time) Moment { return Moment{metav1.NewMicroTime(at.Truncate(time.Microsecond))} }
+func NewMoment(at time.Time) Moment {
+	return Moment{metav1.NewMicroTime(at.Truncate(time.Microsecond))}
+}
 
 // UnmarshalJSON implements json.Unmarshaler. The pattern above keeps the API server from taking what this refuses: a component that
 // cannot decode one object of a list reads none of them.
