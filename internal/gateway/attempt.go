@@ -139,6 +139,9 @@ func (x *exchange) request(ctx context.Context, t target) (*http.Request, error)
 		r.Header.Set(routing.HeaderRouteEpoch, strconv.FormatInt(t.hint.Epoch, 10))
 		r.Header.Set(routing.HeaderRouteRole, string(t.hint.Role))
 	}
+	if x.mode == longPoll {
+		r.Header.Set(routing.HeaderHeld, x.g.cfg.Now().Sub(x.begun).String())
+	}
 	if x.hops > 0 {
 		r.Header.Set(routing.HeaderHops, strconv.Itoa(x.hops))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamshift/streamshift/internal/durablestreams"
 	"github.com/streamshift/streamshift/internal/gateway"
+	"github.com/streamshift/streamshift/internal/routing"
 	"github.com/streamshift/streamshift/internal/routing/routingtest"
 )
 
@@ -165,6 +166,36 @@ func TestLongPollIsAnsweredInTime(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A stream that is transferred again and again holds a long-poll no longer than one that stays.
+func TestEachNodeIsToldForHowLongALongPollWasHeld(t *testing.T) {
+	b := newBench(t, routingtest.Options{}, nil)
+	b.Start(orders, text, "a")
+	held := make(chan time.Duration, 8)
+	for _, node := range []string{"a", "b"} {
+		front := b.nodes[node].Front
+		b.replace(node, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Has("live") {
+				held <- routing.ParseHeld(r.Header)
+			}
+			front.ServeHTTP(w, r)
+		})
+	}
+	tail := b.client.Do(http.MethodHead, b.url+ordersPath, "").Header.Get("Stream-Next-Offset")
+	poll := b.client.Go(http.MethodGet, b.url+ordersPath+"?live=long-poll&offset="+tail, "", routing.HeaderHeld+": 1h")
+	first := <-held
+	if first >= time.Hour {
+		t.Fatalf("the first node is told %v: that is the client's", first)
+	}
+	b.Transfer(orders, "b")
+	if second := <-held; second <= first || second >= time.Hour {
+		t.Errorf("the second node is told %v, the first one was told %v", second, first)
+	}
+	b.client.Do(http.MethodPost, b.url+ordersPath, "something")
+	if a := poll(); a.Status != http.StatusOK {
+		t.Errorf("answered %d, want 200", a.Status)
 	}
 }
 

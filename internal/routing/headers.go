@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Headers between a gateway and a node. Clients of a gateway never see them and cannot set them.
@@ -28,6 +29,8 @@ const (
 	HeaderRouteRole  = "Streamshift-Route-Role"
 	// HeaderHops counts how often the request was sent on by a node.
 	HeaderHops = "Streamshift-Hops"
+	// HeaderHeld is for how long a gateway has had a long-poll held so far, such as 730ms: what is left of its time is waited for only.
+	HeaderHeld = "Streamshift-Held"
 )
 
 // MaxHops is how often a request may be sent on. Beyond it a node answers with what it knows and does not send the
@@ -101,6 +104,15 @@ func ParseHops(h http.Header) int {
 		return 0
 	}
 	return hops
+}
+
+// ParseHeld reads for how long a request was held before; what is malformed counts as not at all.
+func ParseHeld(h http.Header) time.Duration {
+	held, err := time.ParseDuration(h.Get(HeaderHeld))
+	if err != nil || held < 0 {
+		return 0
+	}
+	return held
 }
 
 // StripHeaders removes every header that is only meant between gateways and nodes.

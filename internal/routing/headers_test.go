@@ -3,6 +3,7 @@ package routing
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -74,6 +75,14 @@ func TestMovedSurvivesTheHeaders(t *testing.T) {
 	}
 	if _, ok := ParseMoved(h); ok {
 		t.Error("an answer without the headers says where the stream is")
+	}
+}
+
+func TestParseHeld(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": 0, "730ms": 730 * time.Millisecond, "1m0.5s": 60500 * time.Millisecond, "-1s": 0, "7": 0, "x": 0} {
+		if got := ParseHeld(http.Header{HeaderHeld: {text}}); got != want {
+			t.Errorf("ParseHeld(%q) = %v, want %v", text, got, want)
+		}
 	}
 }
 

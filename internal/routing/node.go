@@ -113,7 +113,7 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	arrived := n.cfg.Now()
-	ctx := durablestreams.WithArrival(r.Context(), arrived)
+	ctx := durablestreams.WithArrival(r.Context(), arrived.Add(-ParseHeld(r.Header)))
 	q := &request{
 		w: w, r: r.WithContext(ctx), stream: stream, hint: ParseHint(r.Header),
 		deadline: arrived.Add(n.cfg.ParkTimeout), giveBack: arrived.Add(n.cfg.GiveBackAfter),
