@@ -21,25 +21,33 @@ import (
 	"github.com/streamshift/streamshift/internal/liveness"
 )
 
-// Streams come and go, and each write makes an event that asks for another look: the counters are written once in countEvery all the
-// same, and are right in the end.
-func TestCountersAreWrittenOnceInAWhile(t *testing.T) {
+// newReconciler has one node, "a". Each write of its status goes through write, which may carry it out.
+func newReconciler(write func(apply func() error) error) *Reconciler {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	writes, now := 0, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	server := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.StreamNode{}).
 		WithObjects(&v1alpha1.StreamNode{ObjectMeta: metav1.ObjectMeta{Name: "a"}}).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourceApply: func(
 			ctx context.Context, c client.Client, sub string, object runtime.ApplyConfiguration, options ...client.SubResourceApplyOption,
 		) error {
-			writes++
-			return c.SubResource(sub).Apply(ctx, object, options...)
+			return write(func() error { return c.SubResource(sub).Apply(ctx, object, options...) })
 		}}).Build()
-	r := &Reconciler{
-		Client: server, Slots: slots.NewLedger(), Events: events.NewFakeRecorder(100), Now: func() time.Time { return now },
+	return &Reconciler{
+		Client: server, Slots: slots.NewLedger(), Events: events.NewFakeRecorder(100), Now: time.Now,
 		LeaseLimits: liveness.Limits{SuspectAfter: time.Second, ExpiredAfter: 2 * time.Second},
 	}
+}
+
+// Streams come and go, and each write makes an event that asks for another look: the counters are written once in countEvery all the
+// same, and are right in the end.
+func TestCountersAreWrittenOnceInAWhile(t *testing.T) {
+	writes, now := 0, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	r := newReconciler(func(apply func() error) error {
+		writes++
+		return apply()
+	})
+	r.Now = func() time.Time { return now }
 	look := func() time.Duration {
 		t.Helper()
 		result, err := r.Reconcile(t.Context(), requestFor("a"))
@@ -75,7 +83,7 @@ func TestCountersAreWrittenOnceInAWhile(t *testing.T) {
 		t.Errorf("a while later: %d writes, another look after %v", writes, again)
 	}
 	var node v1alpha1.StreamNode
-	if err := server.Get(t.Context(), client.ObjectKey{Name: "a"}, &node); err != nil || int(node.Status.Streams) != streams {
+	if err := r.Client.Get(t.Context(), client.ObjectKey{Name: "a"}, &node); err != nil || int(node.Status.Streams) != streams {
 		t.Errorf("%d streams are told, want %d (%v)", node.Status.Streams, streams, err)
 	}
 	now = now.Add(-time.Hour) // a clock that is set back holds nothing up

@@ -36,8 +36,9 @@ type Reconciler struct {
 	Labels []string
 	Now    func() time.Time
 
-	leases  leases
-	counted counted
+	leases leases
+	// counted is when the counters of each node were written last.
+	counted map[string]time.Time
 }
 
 // Reconcile observes, decides and acts on one node.
@@ -47,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("observing node %s: %w", request.Name, err)
 	}
 	if v == nil {
-		r.counted.forget(request.Name)
+		delete(r.counted, request.Name)
 		return ctrl.Result{}, nil
 	}
 	if err := r.writeLabels(ctx, v); err != nil {

@@ -2,7 +2,6 @@ package streamnode
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +29,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, v *view, set []condition.C
 		if old.Streams == streams && old.Inbound == inbound {
 			return 0, nil
 		}
-		if due := r.counted.due(v.node.Name, r.Now()); due > 0 {
+		if due := r.countersDue(v.node.Name); due > 0 {
 			return due, nil
 		}
 	}
@@ -38,43 +37,27 @@ func (r *Reconciler) writeStatus(ctx context.Context, v *view, set []condition.C
 	if _, err := register.ApplyNodeStatus(ctx, r.Client, fieldOwner, v.node, fields, condition.Only(merged, set)); err != nil {
 		return 0, err //nolint:wrapcheck // says what it was doing
 	}
-	r.counted.wrote(v.node.Name, r.Now())
+	r.wroteCounters(v.node.Name)
 	r.tellChanges(ctx, v.node, set)
 	return 0, nil
 }
 
-// counted is when the counters of each node were written last: a write makes an event, which asks for another look, so that nodes
-// whose streams come and go would be written all the time.
-type counted struct {
-	mu   sync.Mutex
-	last map[string]time.Time
-}
-
-// due returns after how long the counters of a node may be written again.
-func (c *counted) due(node string, now time.Time) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	since := now.Sub(c.last[node])
+// countersDue returns after how long the counters of a node may be written again; 0 where they may be now. A write makes an event, which
+// asks for another look: nodes whose streams come and go would be written all the time.
+func (r *Reconciler) countersDue(node string) time.Duration {
+	since := r.Now().Sub(r.counted[node])
 	if since < 0 {
 		return 0 // the clock was set back
 	}
 	return max(0, countEvery-since)
 }
 
-func (c *counted) wrote(node string, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.last == nil {
-		c.last = map[string]time.Time{}
+// wroteCounters remembers when the counters of a node were written, for as long as there is the node.
+func (r *Reconciler) wroteCounters(node string) {
+	if r.counted == nil {
+		r.counted = map[string]time.Time{}
 	}
-	c.last[node] = now
-}
-
-// forget is told of nodes that are gone.
-func (c *counted) forget(node string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.last, node)
+	r.counted[node] = r.Now()
 }
 
 // tellChanges makes one event and one line of log for each condition that changed.

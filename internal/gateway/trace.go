@@ -41,8 +41,8 @@ func (x *exchange) noteHeld(s sight) {
 	}
 }
 
-// meets notes the UID of a transfer that the request met; empty: of none. A node that has completed one may have forgotten it
-// before this gateway hears of it.
+// meets notes the UID of a transfer that the request met, as the table or a node tells it; empty: of none. The table may hear of a
+// transfer after the source does, or not before it is complete.
 func (h *held) meets(transfer string) {
 	if transfer != "" {
 		h.transfer = transfer

@@ -12,18 +12,15 @@ import (
 	"strings"
 	"time"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/streamshift/streamshift/controllers/monitoring"
 	"github.com/streamshift/streamshift/test/localcluster"
 )
 
 const (
 	// profileDuration is for how long processor profiles are taken.
 	profileDuration = 10 * time.Second
-	profilePath     = "/debug/pprof/profile"
 	profileAccount  = "profile-reader"
 )
 
@@ -43,13 +40,8 @@ func newProfiler(ctx context.Context, cluster *localcluster.Cluster, folder stri
 	if err != nil {
 		return nil, err
 	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: profileAccount},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "streamshift-profile-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: localcluster.SystemNamespace, Name: profileAccount}},
-	}
-	if err := cluster.Client().Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("granting the right to take profiles: %w", err)
+	if err := cluster.GrantEverywhere(ctx, "streamshift-profile-reader", profileAccount); err != nil {
+		return nil, err
 	}
 	return &profiler{cluster: cluster, folder: folder, token: token}, nil
 }
@@ -86,7 +78,8 @@ func (p *profiler) takeOne(ctx context.Context, process *localcluster.Process) e
 		}
 		url, client, token = p.cluster.RESTConfig().Host, own, ""
 	}
-	url = fmt.Sprintf("%s%s?seconds=%d", url, profilePath, int(profileDuration.Seconds()))
+	// The API server has them where our programs do.
+	url = fmt.Sprintf("%s%sprofile?seconds=%d", url, monitoring.ProfilesPath, int(profileDuration.Seconds()))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("making the request: %w", err)

@@ -9,8 +9,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/streamshift/streamshift/test/localcluster"
@@ -24,18 +22,6 @@ func tokenOf(ctx context.Context, account string) string {
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	Expect(err).NotTo(HaveOccurred())
 	return config.BearerToken
-}
-
-// grant binds an account of the system's namespace to a ClusterRole until the spec ends. It becomes known a moment later.
-func grant(ctx context.Context, account, role string) {
-	GinkgoHelper()
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: account},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: localcluster.SystemNamespace, Name: account}},
-	}
-	Expect(cluster.Client().Create(ctx, binding)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(cluster.Client().Delete(ctx, binding)).To(Succeed()) })
 }
 
 // fetchMetrics asks a component for its metrics; an empty token is none.
@@ -62,7 +48,7 @@ func fetch(ctx context.Context, g Gomega, url, token string) (status int, body s
 var _ = Describe("Metrics", func() {
 	It("are shown to those whose role lets them read metrics, and to nobody else", func(ctx SpecContext) {
 		reader, stranger := tokenOf(ctx, "metrics-reader"), tokenOf(ctx, "stranger")
-		grant(ctx, "metrics-reader", "streamshift-metrics-reader")
+		Expect(cluster.GrantEverywhere(ctx, "streamshift-metrics-reader", "metrics-reader")).To(Succeed())
 		for _, process := range []*localcluster.Process{streamshift.Manager, streamshift.Gateway, streamshift.Nodes["node-a"]} {
 			By(process.Name())
 			Eventually(ctx, func(g Gomega) { // the port may be served a moment later than the process is ready, and the binding known

@@ -13,8 +13,8 @@ import (
 var _ = Describe("Profiles of the gateway", func() {
 	It("are for those whose role lets them take profiles, and for nobody else", func(ctx SpecContext) {
 		profiler, reader := tokenOf(ctx, "profiler"), tokenOf(ctx, "no-profiler")
-		grant(ctx, "profiler", "streamshift-profile-reader")
-		grant(ctx, "no-profiler", "streamshift-metrics-reader")
+		Expect(cluster.GrantEverywhere(ctx, "streamshift-profile-reader", "profiler")).To(Succeed())
+		Expect(cluster.GrantEverywhere(ctx, "streamshift-metrics-reader", "no-profiler")).To(Succeed())
 
 		profiles := strings.TrimSuffix(streamshift.Gateway.MetricsURL(), "/metrics") + monitoring.ProfilesPath
 		for _, path := range []string{"", "cmdline", "goroutine?debug=1", "profile?seconds=1"} {

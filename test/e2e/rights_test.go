@@ -25,10 +25,10 @@ func (r right) String() string {
 
 // usedElsewhere are rights that no spec here comes to use, each with what does.
 var usedElsewhere = map[string]string{
-	"manager: patch configmaps":                      "an installation's address is published anew (test/cluster, upgrade)",
+	"manager: patch configmaps":                      "users are told whom to trust, where an installation has told them its address (test/cluster)",
 	"manager: update configmaps":                     "the authority changes (test/secure, renewal)",
 	"manager: update secrets":                        "certificates are renewed (test/secure, renewal)",
-	"manager: delete apps/controllerrevisions":       "plans of a schedule beyond its history (test/gitops)",
+	"manager: delete apps/controllerrevisions":       "a plan that a newer one replaces (test/gitops)",
 	"manager: patch events.k8s.io/events":            "an event that repeats for minutes becomes a series (client-go)",
 	"manager: delete streamshift.io/streamtransfers": "transfers whose time to live is over (test/gitops)",
 }

@@ -16,7 +16,7 @@ var _ = Describe("The manager's status page", func() {
 
 		viewer, reader, stranger := tokenOf(ctx, "status-viewer"), tokenOf(ctx, "metrics-reader-only"), tokenOf(ctx, "stranger")
 		for account, role := range map[string]string{"status-viewer": "streamshift-status-viewer", "metrics-reader-only": "streamshift-metrics-reader"} {
-			grant(ctx, account, role)
+			Expect(cluster.GrantEverywhere(ctx, role, account)).To(Succeed())
 		}
 		url := strings.TrimSuffix(streamshift.Manager.MetricsURL(), "/metrics") + "/statusz"
 		Eventually(ctx, func(g Gomega) { // the bindings become known a moment later

@@ -158,6 +158,20 @@ func (c *Cluster) Grant(ctx context.Context, namespace, clusterRole, accountName
 	return nil
 }
 
+// GrantEverywhere lets a service account of the system's namespace do what a ClusterRole says in all namespaces and beside them. It
+// becomes known a moment later.
+func (c *Cluster) GrantEverywhere(ctx context.Context, clusterRole, account string) error {
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account + "-" + clusterRole},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: clusterRole},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: SystemNamespace, Name: account}},
+	}
+	if err := c.client.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("granting %s to %s: %w", clusterRole, account, err)
+	}
+	return nil
+}
+
 // StreamsTransport trusts the gateways of a secure cluster, whoever signs for them at the moment, and sends a token with each request;
 // none where it is empty.
 func (c *Cluster) StreamsTransport(token string) http.RoundTripper {
