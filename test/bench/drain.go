@@ -56,7 +56,9 @@ type drainSetting struct {
 type drainResult struct {
 	setting drainSetting
 	streams int
-	took    time.Duration
+	// left is how many of them left within the turns, which took so long; the others were under way when a turn ended.
+	left int
+	took time.Duration
 	// patches is the API server's raw rate, in status patches a second.
 	patches float64
 	// writes that the API server took for the drain, without leases, by what they were.
@@ -80,12 +82,12 @@ func (r *drainResult) writesPerTransfer() float64 {
 }
 
 // rate is in streams a second; floorRate what the raw rate of patches makes possible with the writes of this drain.
-func (r *drainResult) rate() float64      { return float64(r.streams) / r.took.Seconds() }
+func (r *drainResult) rate() float64      { return float64(r.left) / r.took.Seconds() }
 func (r *drainResult) floorRate() float64 { return r.patches / r.writesPerTransfer() }
 
 func (r *drainResult) table() string {
 	p := func(s samples, share float64) string { return milliseconds(s.quantile(share)) }
-	return fmt.Sprintf(`%s: %d streams left node %s in %.1f s
+	return fmt.Sprintf(`%s: %d of %d streams left node %s within %.1f s of turns
   %-58s %9.0f
   %-58s %9.0f
   %-58s %9.2f
@@ -95,7 +97,7 @@ func (r *drainResult) table() string {
   %-58s %9s %9s
   %d appended, %d lost, %d duplicated, %d out of order, %d requests failed
 `,
-		r.setting.name, r.streams, r.setting.node, r.took.Seconds(),
+		r.setting.name, r.left, r.streams, r.setting.node, r.took.Seconds(),
 		"streams a second", r.rate(),
 		"floor: raw status patches a second", r.patches,
 		"share of the floor: rate x writes a transfer / raw patches", r.rate()/r.floorRate(),
@@ -283,8 +285,13 @@ func (d *drainRun) measureFloor(ctx context.Context) error {
 	return err
 }
 
-// takeTurn measures the floor and what clients feel without a drain, and then drains the node until only so many streams remain.
+// takeTurn measures the floor and what clients feel without a drain, and then drains the node until only so many streams remain. Where
+// few are drained, no more do already: what was under way when the turn before ended goes on.
 func (d *drainRun) takeTurn(ctx context.Context, loads []*load.Run, remaining int) error {
+	owned, err := ownedBy(ctx, d.cluster.Client(), d.setting.node)
+	if err != nil || len(owned) <= remaining {
+		return err
+	}
 	if err := d.measureFloor(ctx); err != nil {
 		return err
 	}
@@ -312,7 +319,7 @@ func (d *drainRun) takeTurn(ctx context.Context, loads []*load.Run, remaining in
 		return err
 	}
 	ended := time.Now()
-	d.result.took += ended.Sub(began)
+	d.result.left, d.result.took = d.result.left+len(owned)-remaining, d.result.took+ended.Sub(began)
 	for _, load := range loads {
 		d.result.control = append(d.result.control, load.Latencies(began.Add(-rateDuration), began)...)
 		d.result.appends = append(d.result.appends, load.Latencies(began, ended)...)
