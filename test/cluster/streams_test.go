@@ -98,12 +98,10 @@ func (c *clientsOf) awaitAppends(ctx context.Context, more int) {
 	}
 }
 
-// stop ends the clients, after some more appends, and judges what became of every record.
-func (c *clientsOf) stop(ctx context.Context) load.Tally {
+// stop ends the clients, after some more appends, judges what became of every record, and returns the first failed requests, too.
+func (c *clientsOf) stop(ctx context.Context) (total load.Tally, faults []string) {
 	GinkgoHelper()
 	c.awaitAppends(ctx, 10)
-	var total load.Tally
-	var faults []string
 	for i, run := range c.runs {
 		tally, err := run.Stop(ctx)
 		Expect(err).NotTo(HaveOccurred(), "%s: failed requests: %v", c.names[i], run.Faults())
@@ -113,20 +111,20 @@ func (c *clientsOf) stop(ctx context.Context) load.Tally {
 		}
 	}
 	AddReportEntry("clients", fmt.Sprintf("%+v\n%s", total, strings.Join(faults, "\n")))
-	return total
+	return total, faults
 }
 
 // expectExact demands that no request failed and every record is where it belongs.
 func (c *clientsOf) expectExact(ctx context.Context) {
 	GinkgoHelper()
-	tally := c.stop(ctx)
-	Expect(tally.Clean()).To(BeTrue(), "%+v", tally)
+	tally, faults := c.stop(ctx)
+	Expect(tally.Clean()).To(BeTrue(), "%+v\n%s", tally, strings.Join(faults, "\n"))
 }
 
 // expectNothingLost demands that every record is where it belongs, whichever requests failed.
 func (c *clientsOf) expectNothingLost(ctx context.Context) {
 	GinkgoHelper()
-	tally := c.stop(ctx)
+	tally, _ := c.stop(ctx)
 	tally.Failed = 0
 	Expect(tally.Clean()).To(BeTrue(), "%+v", tally)
 }
