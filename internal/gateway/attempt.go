@@ -72,7 +72,10 @@ var (
 // ask sends the request to one node and waits for its answer.
 func (x *exchange) ask(ctx context.Context, t target) attempt {
 	var connected atomic.Bool
+	// The transport asks for another connection where a node that ends has said that it has not taken the request (GOAWAY): only
+	// the last connection counts.
 	ctx, cancel := context.WithCancelCause(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { connected.Store(false) },
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	}))
 	replied := make(chan struct{})
