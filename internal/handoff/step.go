@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
@@ -160,7 +161,7 @@ func propose(name string, stream *v1alpha1.Stream, next *v1alpha1.StreamStatus, 
 func second(now metav1.MicroTime) metav1.Time { return metav1.NewTime(now.Truncate(time.Second)) }
 
 func encode(name string, stream *v1alpha1.Stream, next *v1alpha1.StreamStatus) Step {
-	operations := append(tests(stream), replacements(next)...)
+	operations := append(tests(stream), changes(&stream.Status, next)...)
 	patch, err := json.Marshal(operations)
 	if err != nil {
 		panic(fmt.Sprintf("encoding the patch of step %s: %v", name, err)) // plain strings, numbers and times
@@ -183,32 +184,33 @@ func tests(stream *v1alpha1.Stream) []operation {
 	return append(operations, operation{"test", "/status/pendingTransfer/uid", old.PendingTransfer.UID})
 }
 
-// replacements sets every member of the register to its value in next. Setting all of them keeps one rule for all
-// steps, and is safe since tests hold for everything that a step of somebody else could have changed.
-func replacements(next *v1alpha1.StreamStatus) []operation {
-	operations := []operation{
-		{"add", "/status/observedGeneration", next.ObservedGeneration},
-		{"add", "/status/node", next.Node},
-		{"add", "/status/epoch", next.Epoch},
-		{"add", "/status/conditions", next.Conditions},
-	}
-	operations = append(operations, addOrRemove("/status/state", next.State, next.State == "")...)
-	operations = append(operations, addOrRemove("/status/tail", next.Tail, next.Tail == 0)...)
-	operations = append(operations, addOrRemove("/status/openedLog", next.OpenedLog, next.OpenedLog == nil)...)
-	operations = append(operations, addOrRemove("/status/openedAt", next.OpenedAt, next.OpenedAt == nil)...)
-	operations = append(operations, addOrRemove("/status/pendingTransfer", next.PendingTransfer, next.PendingTransfer == nil)...)
-	if next.LastTransfer != nil {
-		operations = append(operations, operation{"add", "/status/lastTransfer", next.LastTransfer})
-	}
-	return operations
+// changes sets every member of the register in which next differs. The tests hold for everything that a step of somebody else
+// could have changed besides conditions, so the members that are left out are what the step was decided from.
+func changes(old, next *v1alpha1.StreamStatus) []operation {
+	return slices.Concat(
+		change("observedGeneration", old.ObservedGeneration, next.ObservedGeneration, false),
+		change("node", old.Node, next.Node, false),
+		change("epoch", old.Epoch, next.Epoch, false),
+		change("state", old.State, next.State, next.State == ""),
+		change("tail", old.Tail, next.Tail, next.Tail == 0),
+		change("openedAt", old.OpenedAt, next.OpenedAt, next.OpenedAt == nil),
+		change("openedLog", old.OpenedLog, next.OpenedLog, next.OpenedLog == nil),
+		change("pendingTransfer", old.PendingTransfer, next.PendingTransfer, next.PendingTransfer == nil),
+		change("lastTransfer", old.LastTransfer, next.LastTransfer, next.LastTransfer == nil),
+		change("conditions", old.Conditions, next.Conditions, next.Conditions == nil),
+	)
 }
 
-// addOrRemove sets a member, or removes it. A member that is not there cannot be removed, hence the add before it.
-func addOrRemove(path string, value any, absent bool) []operation {
-	if !absent {
-		return []operation{{"add", path, value}}
+// change sets a member that differs, or removes it. A member that is not there cannot be removed, hence the add before it.
+func change[T any](member string, old, next T, absent bool) []operation {
+	path := "/status/" + member
+	switch {
+	case equality.Semantic.DeepEqual(old, next):
+		return nil
+	case absent:
+		return []operation{{"add", path, nil}, {Op: "remove", Path: path}}
 	}
-	return []operation{{"add", path, nil}, {Op: "remove", Path: path}}
+	return []operation{{"add", path, next}}
 }
 
 func orNull(state v1alpha1.StreamState) any {

@@ -113,6 +113,7 @@ func makeWorld(ctx context.Context) {
 	makeStream(ctx, "foreign-opening", placeOn("node-b"))
 	makeStream(ctx, "leaving", placeOn("node-a"), opened, acceptTo("node-b", true))
 	makeStream(ctx, "coming", placeOn("node-b"), opened, acceptTo("node-a", true))
+	makeStream(ctx, "moved", placeOn("node-b"), opened, acceptTo("node-a", false), complete, opened)
 }
 
 // seen returns the version of every object that an agent could have changed, and of every one that it could have made.
@@ -149,6 +150,8 @@ var hostile = map[string]attempt{
 	"accepts a transfer to itself":                      stepsOn("foreign", acceptTo("node-a", true)),
 	"withdraws the transfer of its own stream":          stepsOn("leaving", withdraw),
 	"withdraws the transfer of another node's stream":   stepsOn("coming", withdraw),
+	"rewrites who owned its stream before":              mergesStatus("moved", map[string]any{"lastTransfer": map[string]any{"source": "node-c"}}),
+	"rewrites when its stream came":                     mergesStatus("moved", map[string]any{"lastTransfer": map[string]any{"committedAt": "2026-01-01T12:00:00.000000Z"}}),
 	"deletes a stream of another node":                  deletes(streamNamed("foreign")),
 	"deletes a stream that is to come":                  deletes(streamNamed("coming")),
 	"deletes a stream that nobody owns yet":             deletes(streamNamed("unplaced")),
@@ -275,6 +278,7 @@ var _ = Describe("The other components", func() {
 			"closes a stream":      stepsOn("own", closed),
 			"reopens a stream":     stepsOn("own", reopen),
 			"completes a transfer": stepsOn("leaving", complete),
+			"rewrites a transfer":  mergesStatus("moved", map[string]any{"lastTransfer": map[string]any{"source": "node-c"}}),
 		} {
 			err := try(ctx, manager)
 			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "a manager that %s: %v", name, err)

@@ -166,18 +166,18 @@ var _ = Describe("The register", func() {
 		Entry("an epoch lowered", walk(place, opened, closed, reopen), func(s *v1alpha1.StreamStatus) { s.Epoch = 1 }, "epoch never decreases"),
 		Entry("everything removed", walk(place, opened), func(s *v1alpha1.StreamStatus) { *s = v1alpha1.StreamStatus{ObservedGeneration: 1} }, "epoch never decreases"),
 		Entry("the owner removed", walk(place, opened), func(s *v1alpha1.StreamStatus) { s.Node = "" }, "a stream that has an owner keeps one"),
-		Entry("the owner changed without a pending transfer", walk(place, opened), func(s *v1alpha1.StreamStatus) { s.Node = "node-b"; s.Epoch = 2; s.State = v1alpha1.StreamOpening }, "node changes only to the target of the pending transfer"),
-		Entry("the owner changed to another node than the target", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.Node = "node-c"; s.LastTransfer.Target = "node-c" }), "node changes only to the target of the pending transfer"),
-		Entry("completed at another epoch than the register's", walk(place, opened, closed, reopen, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.LastTransfer.ClosedEpoch = 1 }), "a completion holds only at exactly the epoch that was closed"),
-		Entry("completed without the next epoch", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.Epoch = 1 }), "a completion holds only at exactly the epoch that was closed"),
-		Entry("completed with an epoch skipped", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.Epoch = 3 }), "a completion holds only at exactly the epoch that was closed"),
-		Entry("completed without evidence", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.LastTransfer = nil }), "a completion holds only at exactly the epoch that was closed"),
-		Entry("completed in the name of another transfer", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.LastTransfer.UID = "other" }), "a completion names the pending transfer"),
+		Entry("the owner changed without a pending transfer", walk(place, opened), func(s *v1alpha1.StreamStatus) { s.Node = "node-b"; s.Epoch = 2; s.State = v1alpha1.StreamOpening }, "node changes only by a completion"),
+		Entry("the owner changed to another node than the target", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.Node = "node-c"; s.LastTransfer.Target = "node-c" }), "node changes only by a completion"),
+		Entry("completed at another epoch than the register's", walk(place, opened, closed, reopen, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.LastTransfer.ClosedEpoch = 1 }), "node changes only by a completion"),
+		Entry("completed without the next epoch", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.Epoch = 1 }), "node changes only by a completion"),
+		Entry("completed with an epoch skipped", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.Epoch = 3 }), "node changes only by a completion"),
+		Entry("completed without evidence", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.LastTransfer = nil }), "node changes only by a completion"),
+		Entry("completed in the name of another transfer", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.LastTransfer.UID = "other" }), "node changes only by a completion"),
 		Entry("completed with the pending transfer kept", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) {
 			s.PendingTransfer = &v1alpha1.PendingTransfer{Name: "to-node-b", UID: "uid-of-node-b", Source: "node-a", Target: "node-b", AcceptedAt: now()}
-		}), "a completion removes the pending transfer"),
-		Entry("completed in state Open", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.State = v1alpha1.StreamOpen }), "a completion leaves the stream in state Opening"),
-		Entry("taken over by a transfer without force", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.LastTransfer.Forced = true }), "only a transfer with force takes a stream over"),
+		}), "node changes only by a completion"),
+		Entry("completed in state Open", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.State = v1alpha1.StreamOpen }), "node changes only by a completion"),
+		Entry("taken over by a transfer without force", walk(place, opened, accept), completedBy(func(s *v1alpha1.StreamStatus) { s.LastTransfer.Forced = true }), "node changes only by a completion"),
 		Entry("the pending transfer replaced", walk(place, opened, accept), func(s *v1alpha1.StreamStatus) {
 			s.PendingTransfer.UID, s.PendingTransfer.Name, s.PendingTransfer.Target = "other", "other", "node-c"
 		}, "stream is already transferring"),
