@@ -109,7 +109,8 @@ func (p *leavePlan) consider(source string, stream LeavingStream) {
 		return
 	}
 	demand := Demand{Stream: stream.Stream, Selector: stream.Selector}
-	if name, reason := Choose(p.nodes, demand); name == "" {
+	if !anyFits(p.nodes, demand) {
+		_, reason := Choose(p.nodes, demand)
 		p.block(source, Blocker{stream.Stream, BlockedByNoTarget, reason})
 		return
 	}

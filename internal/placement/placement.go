@@ -44,6 +44,9 @@ func DemandOf(stream *v1alpha1.Stream) Demand {
 
 // Selector returns a stream's spec.nodeSelector as Demand has it.
 func Selector(selector map[string]v1alpha1.LabelValue) map[string]string {
+	if len(selector) == 0 {
+		return nil
+	}
 	labels := make(map[string]string, len(selector))
 	for label, value := range selector {
 		labels[label] = string(value)
@@ -119,6 +122,11 @@ func obstacle(node Node, demand Demand) string {
 		return "has no free slot"
 	}
 	return ""
+}
+
+// anyFits tells whether Choose would find a node, for less.
+func anyFits(nodes []Node, demand Demand) bool {
+	return slices.ContainsFunc(nodes, func(node Node) bool { return obstacle(node, demand) == "" })
 }
 
 func noneFits(total int, obstacles map[string]int) string {
