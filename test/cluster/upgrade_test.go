@@ -19,10 +19,11 @@ import (
 	"github.com/streamshift/streamshift/test/timeline"
 )
 
-// previous is what an upgrade is tested from: the last release, or, while there is none, an earlier commit. From this one on gateways ask their
-// clients to leave before they end; those of earlier ones cut some off, in an upgrade, too.
+// previous is what an upgrade is tested from: the last release, or, while there is none, an earlier commit. Agents of earlier ones than
+// this one give up on their streams where a manager needs more than a moment, and its gateways may take a request for sent that an ending
+// node has not taken: in an upgrade from those, too, some requests may fail.
 const (
-	previous        = "b984aee"
+	previous        = "8b4cc27"
 	previousVersion = "previous"
 )
 
