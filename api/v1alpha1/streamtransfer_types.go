@@ -5,46 +5,53 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// StreamTransferSpec asks for one transfer of ownership. It is immutable but for cancel and ttlSecondsAfterFinished.
+// StreamTransferSpec asks for one transfer of ownership. It is immutable but for cancel and ttlSecondsAfterFinished: so says a rule of each
+// field, which looks no other one up, and one for fields that come or go.
 //
-// +kubebuilder:validation:XValidation:rule="self.stream == oldSelf.stream && self.target == oldSelf.target && has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source) && has(self.expectedEpoch) == has(oldSelf.expectedEpoch) && (!has(self.expectedEpoch) || self.expectedEpoch == oldSelf.expectedEpoch) && has(self.deadlineSeconds) == has(oldSelf.deadlineSeconds) && (!has(self.deadlineSeconds) || self.deadlineSeconds == oldSelf.deadlineSeconds) && self.force == oldSelf.force",message="a transfer is immutable but for cancel and ttlSecondsAfterFinished: delete it and make another one"
-// +kubebuilder:validation:XValidation:rule="!oldSelf.cancel || self.cancel",message="a cancelled transfer stays cancelled: make another one"
+// +kubebuilder:validation:XValidation:rule="has(self.source) == has(oldSelf.source) && has(self.expectedEpoch) == has(oldSelf.expectedEpoch) && has(self.deadlineSeconds) == has(oldSelf.deadlineSeconds)",message="a transfer is immutable but for cancel and ttlSecondsAfterFinished: delete it and make another one"
 type StreamTransferSpec struct {
 	// Stream is the name of the stream, in the transfer's namespace.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a transfer is immutable but for cancel and ttlSecondsAfterFinished: delete it and make another one"
 	Stream string `json:"stream"`
 
 	// Target is the node that shall own the stream.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a transfer is immutable but for cancel and ttlSecondsAfterFinished: delete it and make another one"
 	Target string `json:"target"`
 
 	// Source, where given, must be the owner when the transfer is accepted; otherwise nothing moves.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a transfer is immutable but for cancel and ttlSecondsAfterFinished: delete it and make another one"
 	Source string `json:"source,omitempty"`
 
 	// ExpectedEpoch, where given, must be the stream's epoch when the transfer is accepted; otherwise nothing moves.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a transfer is immutable but for cancel and ttlSecondsAfterFinished: delete it and make another one"
 	ExpectedEpoch *int64 `json:"expectedEpoch,omitempty"`
 
 	// DeadlineSeconds after its creation a transfer that is not committed is withdrawn, and the source goes on.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a transfer is immutable but for cancel and ttlSecondsAfterFinished: delete it and make another one"
 	DeadlineSeconds *int32 `json:"deadlineSeconds,omitempty"`
 
 	// Force lets the manager take the stream over once the source's lease has run out.
 	// +optional
 	// +kubebuilder:default=false
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a transfer is immutable but for cancel and ttlSecondsAfterFinished: delete it and make another one"
 	Force bool `json:"force"`
 
 	// Cancel withdraws the transfer where it is not committed yet.
 	// +optional
 	// +kubebuilder:default=false
+	// +kubebuilder:validation:XValidation:rule="!oldSelf || self",message="a cancelled transfer stays cancelled: make another one"
 	Cancel bool `json:"cancel"`
 
 	// TTLSecondsAfterFinished deletes the finished transfer after that time. Absent: never.
