@@ -59,8 +59,9 @@ type drainResult struct {
 	// left is how many of them left within the turns, which took so long; the others were under way when a turn ended.
 	left int
 	took time.Duration
-	// patches is the API server's raw rate, in status patches a second.
-	patches float64
+	// patches is the API server's raw rate, in status patches a second, and registerPatches the same for objects with the schema, the
+	// rules and the size of a Stream.
+	patches, registerPatches float64
 	// writes that the API server took for the drain, without leases, by what they were.
 	writes map[string]int
 	// processors is the processor time of each process, as lines of the table.
@@ -91,6 +92,7 @@ func (r *drainResult) table() string {
   %-58s %9.0f
   %-58s %9.0f
   %-58s %9.2f
+  %-58s %9.0f
   %-58s %9.1f
 %s%s%s  %-58s %9s %9s
   %-58s %9s %9s
@@ -101,6 +103,7 @@ func (r *drainResult) table() string {
 		"streams a second", r.rate(),
 		"floor: raw status patches a second", r.patches,
 		"share of the floor: rate x writes a transfer / raw patches", r.rate()/r.floorRate(),
+		"raw status patches of objects like a Stream a second", r.registerPatches,
 		"writes a transfer", r.writesPerTransfer(), r.writesTable(), r.processors, r.steps.table(),
 		"a stream's own window, ms: p50, p99", p(r.window, 0.5), p(r.window, 0.99),
 		"clients' appends meanwhile, ms: p50, p99", p(r.appends, 0.5), p(r.appends, 0.99),
@@ -132,11 +135,10 @@ func measureDrains(ctx context.Context, asked drain, progress io.Writer) (result
 	if err != nil {
 		return nil, err
 	}
-	floor, err := newFloor(ctx, cluster.RESTConfig(), cluster.Client(), cluster.StoreURL()+"-floor")
+	floor, err := newDrainFloor(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	defer floor.stop()
 	fmt.Fprintf(progress, "Making %d streams on %s\n", asked.streams, names[0])
 	if err := makeStreams(ctx, cluster.Client(), names[0], asked.streams); err != nil {
 		return nil, err
@@ -217,17 +219,17 @@ func pause(ctx context.Context, duration time.Duration) error {
 // changes from one minute to the next.
 type drainRun struct {
 	cluster *localcluster.Cluster
-	floor   *floor
+	floor   *drainFloor
 	setting drainSetting
 	result  *drainResult
-	// patches are the raw rates, measured before each turn and after the last.
-	patches []float64
+	// patches are the raw rates, measured before each turn and after the last; registerPatches those of objects like a Stream.
+	patches, registerPatches []float64
 	// used is the processor time of each process in all turns.
 	used map[string]time.Duration
 }
 
 func measureDrain(
-	ctx context.Context, cluster *localcluster.Cluster, streamshift *localcluster.Streamshift, floor *floor, setting drainSetting,
+	ctx context.Context, cluster *localcluster.Cluster, streamshift *localcluster.Streamshift, floor *drainFloor, setting drainSetting,
 	loaded map[string]bool,
 ) (*drainResult, error) {
 	if err := streamshift.Manager.Reconfigure(ctx, setting.managerArgs...); err != nil {
@@ -259,7 +261,7 @@ func measureDrain(
 	if err := run.measureFloor(ctx); err != nil {
 		return nil, err
 	}
-	result.patches = mean(run.patches)
+	result.patches, result.registerPatches = mean(run.patches), mean(run.registerPatches)
 	result.processors = processorTable(run.used, result.streams)
 	for _, load := range loads {
 		tally, err := load.Stop(ctx)
@@ -280,8 +282,12 @@ func mean(values []float64) (sum float64) {
 }
 
 func (d *drainRun) measureFloor(ctx context.Context) error {
-	rate, err := d.floor.rate(ctx, rateDuration)
-	d.patches = append(d.patches, rate)
+	plain, err := d.floor.plain.measure(ctx, rateDuration)
+	if err != nil {
+		return err
+	}
+	registers, err := d.floor.registers.measure(ctx, rateDuration)
+	d.patches, d.registerPatches = append(d.patches, plain), append(d.registerPatches, registers)
 	return err
 }
 

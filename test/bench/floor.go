@@ -59,8 +59,8 @@ func newFloor(ctx context.Context, config *rest.Config, writer client.Client, st
 	if f.store, err = store.Open(ctx, storeURL); err != nil {
 		return nil, fmt.Errorf("opening the floor's store: %w", err)
 	}
-	if err := f.createObject(ctx); err != nil {
-		return nil, err
+	if err := createOnceServed(ctx, writer, f.object); err != nil {
+		return nil, fmt.Errorf("creating the floor's object: %w", err)
 	}
 	if err := f.watch(ctx, config); err != nil {
 		return nil, err
@@ -76,20 +76,20 @@ func newFloor(ctx context.Context, config *rest.Config, writer client.Client, st
 	return f, nil
 }
 
-// createObject creates the object as soon as its kind is served.
-func (f *floor) createObject(ctx context.Context) error {
+// createOnceServed creates an object as soon as its kind is served.
+func createOnceServed(ctx context.Context, writer client.Client, object client.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, hopTimeout)
 	defer cancel()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		err := f.writer.Create(ctx, f.object)
+		err := writer.Create(ctx, object)
 		if err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("creating the floor's object: %w", err)
+			return err //nolint:wrapcheck // the caller says what it was doing
 		case <-ticker.C:
 		}
 	}

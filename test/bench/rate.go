@@ -8,39 +8,145 @@ import (
 	"sync/atomic"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/streamshift/streamshift/api/v1alpha1"
+	"github.com/streamshift/streamshift/internal/handoff"
+	"github.com/streamshift/streamshift/test/localcluster"
 )
 
 // rateWriters patch at the same time where the rate of patches is measured: more do not make it higher on this kind of machine.
 const rateWriters = 64
 
-// rate measures how many status patches a second the API server takes: each writer patches an object of its own, with a test.
-func (f *floor) rate(ctx context.Context, during time.Duration) (float64, error) {
+// rates tells how many status patches a second the API server takes, while nobody watches: each writer patches an object of its own,
+// with a test of what it changes.
+type rates struct {
+	writer  client.Client
+	objects []*unstructured.Unstructured
+	// counter is the member of the status that is counted up, and count how far each object's is.
+	counter string
+	count   []int64
+}
+
+// newRates makes the objects. Prepare gives one its first status.
+func newRates(
+	ctx context.Context, writer client.Client, prototype *unstructured.Unstructured, counter string,
+	prepare func(context.Context, *unstructured.Unstructured) error,
+) (*rates, error) {
+	r := &rates{writer: writer, counter: counter, count: make([]int64, rateWriters)}
+	for i := range r.count {
+		object := prototype.DeepCopy()
+		object.SetName(fmt.Sprintf("rate-%d", i))
+		err := createOnceServed(ctx, writer, object)
+		if err == nil {
+			err = prepare(ctx, object)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("preparing the rate of patches: %w", err)
+		}
+		if r.count[i], _, err = unstructured.NestedInt64(object.Object, "status", counter); err != nil {
+			return nil, fmt.Errorf("preparing the rate of patches: %w", err)
+		}
+		r.objects = append(r.objects, object)
+	}
+	return r, nil
+}
+
+// newPlainRates are those of a kind of its own, without schema and rules, and of objects like the one given.
+func newPlainRates(ctx context.Context, writer client.Client, object *unstructured.Unstructured) (*rates, error) {
+	prototype := object.DeepCopy()
+	prototype.SetResourceVersion("")
+	prototype.SetUID("")
+	delete(prototype.Object, "status")
+	first := client.RawPatch(types.MergePatchType, []byte(`{"status":{"count":0}}`))
+	return newRates(ctx, writer, prototype, "count", func(ctx context.Context, object *unstructured.Unstructured) error {
+		return writer.Status().Patch(ctx, object, first) //nolint:wrapcheck // the caller says what it was doing
+	})
+}
+
+// newRegisterRates are those of a kind with the schema and the rules of a Stream, and of objects like a stream that was transferred.
+func newRegisterRates(ctx context.Context, writer client.Client) (*rates, error) {
+	streams := &apiextensionsv1.CustomResourceDefinition{}
+	if err := writer.Get(ctx, client.ObjectKey{Name: "streams." + v1alpha1.GroupVersion.Group}, streams); err != nil {
+		return nil, fmt.Errorf("reading the definition of streams: %w", err)
+	}
+	definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "registers." + floorGroup}, Spec: streams.Spec}
+	definition.Spec.Group = floorGroup
+	definition.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: "Register", Plural: "registers"}
+	if err := writer.Create(ctx, definition); err != nil {
+		return nil, fmt.Errorf("creating a kind like streams: %w", err)
+	}
+	prototype := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": floorGroup + "/" + definition.Spec.Versions[0].Name, "kind": "Register", "metadata": map[string]any{"namespace": namespace},
+	}}
+	return newRates(ctx, writer, prototype, "observedGeneration", func(ctx context.Context, object *unstructured.Unstructured) error {
+		return transferOnce(ctx, writer, object)
+	})
+}
+
+// transferOnce takes the steps of a register from its placement to its first transfer.
+func transferOnce(ctx context.Context, writer client.Client, object *unstructured.Unstructured) error {
+	now := metav1.NowMicro()
+	opened := func(s *v1alpha1.Stream) handoff.Step { return handoff.Opened(s, now, &v1alpha1.OpenedLog{Segment: 1}) }
+	for _, step := range []func(*v1alpha1.Stream) handoff.Step{
+		func(s *v1alpha1.Stream) handoff.Step { return handoff.Place(s, "node-a", now) },
+		opened,
+		func(s *v1alpha1.Stream) handoff.Step {
+			return handoff.Accept(s, &v1alpha1.StreamTransfer{
+				ObjectMeta: metav1.ObjectMeta{Name: s.Name + "-drain-1", UID: s.UID}, Spec: v1alpha1.StreamTransferSpec{Target: "node-b"},
+			}, now)
+		},
+		func(s *v1alpha1.Stream) handoff.Step {
+			return handoff.CompleteTransfer(s, handoff.Closing{Tail: 2, StoppedAt: &now, ClosedAt: &now}, now)
+		},
+		opened,
+	} {
+		stream := &v1alpha1.Stream{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, stream); err != nil {
+			return fmt.Errorf("reading a register: %w", err)
+		}
+		if err := writer.Status().Patch(ctx, object, client.RawPatch(types.JSONPatchType, step(stream).Patch)); err != nil {
+			return fmt.Errorf("taking a step: %w", err)
+		}
+	}
+	return nil
+}
+
+// drainFloor is what drains are measured beside.
+type drainFloor struct {
+	plain, registers *rates
+}
+
+func newDrainFloor(ctx context.Context, cluster *localcluster.Cluster) (*drainFloor, error) {
+	plain, err := newFloor(ctx, cluster.RESTConfig(), cluster.Client(), cluster.StoreURL()+"-floor")
+	if err != nil {
+		return nil, err
+	}
+	defer plain.stop() // nobody watches
+	f := &drainFloor{}
+	if f.plain, err = newPlainRates(ctx, cluster.Client(), plain.object); err != nil {
+		return nil, err
+	}
+	f.registers, err = newRegisterRates(ctx, cluster.Client())
+	return f, err
+}
+
+// measure returns how many patches a second are taken.
+func (r *rates) measure(ctx context.Context, during time.Duration) (float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var done atomic.Int64
 	var writers sync.WaitGroup
-	objects := make([]*unstructured.Unstructured, rateWriters)
-	for i := range objects {
-		objects[i] = f.object.DeepCopy()
-		objects[i].SetName(fmt.Sprintf("%s-%d-%d", floorName, i, time.Now().UnixNano()))
-		objects[i].SetResourceVersion("")
-		objects[i].SetUID("")
-		delete(objects[i].Object, "status")
-		if err := f.writer.Create(ctx, objects[i]); err != nil {
-			return 0, fmt.Errorf("preparing the rate of patches: %w", err)
-		}
-		if err := f.writer.Status().Patch(ctx, objects[i], client.RawPatch(types.MergePatchType, []byte(`{"status":{"count":0}}`))); err != nil {
-			return 0, fmt.Errorf("preparing the rate of patches: %w", err)
-		}
-	}
 	began := time.Now()
-	for _, object := range objects {
+	for i := range r.objects {
 		writers.Go(func() {
-			for count := int64(0); time.Since(began) < during && ctx.Err() == nil; count++ {
-				if err := f.patch(ctx, object, count); err != nil {
+			for time.Since(began) < during && ctx.Err() == nil {
+				if err := r.patch(ctx, i); err != nil {
 					cancel(fmt.Errorf("measuring the rate of patches: %w", err))
 					return
 				}
@@ -50,25 +156,21 @@ func (f *floor) rate(ctx context.Context, during time.Duration) (float64, error)
 	}
 	writers.Wait()
 	took := time.Since(began)
-	if err := context.Cause(ctx); err != nil {
-		return 0, err
-	}
-	for _, object := range objects {
-		if err := f.writer.Delete(ctx, object); err != nil {
-			return 0, fmt.Errorf("removing what the rate of patches was measured with: %w", err)
-		}
-	}
-	return float64(done.Load()) / took.Seconds(), nil
+	return float64(done.Load()) / took.Seconds(), context.Cause(ctx)
 }
 
-// patch counts one up, and tests what it changes.
-func (f *floor) patch(ctx context.Context, object *unstructured.Unstructured, count int64) error {
+// patch counts one up.
+func (r *rates) patch(ctx context.Context, i int) error {
 	patch, err := json.Marshal([]map[string]any{
-		{"op": "test", "path": "/status/count", "value": count},
-		{"op": "replace", "path": "/status/count", "value": count + 1},
+		{"op": "test", "path": "/status/" + r.counter, "value": r.count[i]},
+		{"op": "replace", "path": "/status/" + r.counter, "value": r.count[i] + 1},
 	})
 	if err != nil {
-		return fmt.Errorf("encoding the floor's patch: %w", err)
+		return fmt.Errorf("encoding the patch: %w", err)
 	}
-	return f.writer.Status().Patch(ctx, object, client.RawPatch(types.JSONPatchType, patch)) //nolint:wrapcheck // the caller says what it was doing
+	if err := r.writer.Status().Patch(ctx, r.objects[i], client.RawPatch(types.JSONPatchType, patch)); err != nil {
+		return err //nolint:wrapcheck // the caller says what it was doing
+	}
+	r.count[i]++
+	return nil
 }
