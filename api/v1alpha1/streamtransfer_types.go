@@ -164,6 +164,8 @@ type StreamTransferStatus struct {
 // +kubebuilder:printcolumn:name="To",type=string,JSONPath=`.spec.target`
 // +kubebuilder:printcolumn:name="Epoch",type=integer,JSONPath=`.status.epoch`
 // +kubebuilder:printcolumn:name="Window",type=string,JSONPath=`.status.window`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Waiting For",type=string,priority=1,JSONPath=`.status.waitingFor`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type StreamTransfer struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"flag"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,8 +46,10 @@ func newCommand() *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PreRunE:       func(command *cobra.Command, _ []string) error { return commandline.CheckNumbers(command.Flags()) },
-		RunE:          func(command *cobra.Command, _ []string) error { return run(command.Context(), o) },
+		PreRunE: func(command *cobra.Command, _ []string) error {
+			return cmp.Or(commandline.CheckNumbers(command.Flags()), o.check())
+		},
+		RunE: func(command *cobra.Command, _ []string) error { return run(command.Context(), o) },
 	}
 	flags := command.Flags()
 	o.metrics.Bind(flags)
@@ -81,4 +85,21 @@ func newCommand() *cobra.Command {
 	flags.AddGoFlagSet(goFlags)
 	command.AddCommand(newGuardCommand())
 	return command
+}
+
+// check refuses limits with which no node would ever be drained.
+func (o *options) check() error {
+	for _, limit := range []struct {
+		flag  string
+		value int
+	}{
+		{"drain-limit", o.drainLimits.Total},
+		{"drain-limit-per-source", o.drainLimits.PerSource},
+		{"drain-limit-per-target", o.drainLimits.PerTarget},
+	} {
+		if limit.value == 0 {
+			return fmt.Errorf("--%s is 0: give 1 or more, since no stream would ever leave a node", limit.flag)
+		}
+	}
+	return nil
 }

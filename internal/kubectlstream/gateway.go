@@ -6,7 +6,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,11 +84,33 @@ func (a *access) records(ctx context.Context, argument string, gateway gatewayFl
 		return nil, streamclient.Info{}, err
 	}
 	address, stream := at.url, c.Stream(namespace, streamname.Client(object))
-	info, err := stream.Head(ctx)
+	info, err := saying(a.ErrOut, sayAfter, fmt.Sprintf("Waiting for %s to answer for stream %q", address, argument),
+		func() (streamclient.Info, error) { return stream.Head(ctx) })
 	if err != nil {
 		return nil, info, lookError(err, address, namespace, argument)
 	}
 	return stream, info, nil
+}
+
+// sayAfter is how long a call may last before a person is told what it waits for.
+const sayAfter = 2 * time.Second
+
+// saying makes a call, and prints what it waits for where it lasts.
+func saying[T any](out io.Writer, after time.Duration, what string, call func() (T, error)) (result T, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result, err = call()
+	}()
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		fmt.Fprintln(out, what)
+		<-done
+	}
+	return result, err
 }
 
 // lookError says what to do where a gateway does not tell what a stream holds.

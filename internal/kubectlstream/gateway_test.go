@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -157,4 +158,32 @@ func TestAnInterruptIsNoFailureOfTheGateway(t *testing.T) {
 	if got := w.runFor(ctx, "read", "Log", "--gateway", newGateway(t)); got != want {
 		t.Errorf("got %+v", got)
 	}
+}
+
+func TestACallThatLastsIsToldOf(t *testing.T) {
+	out := &strings.Builder{}
+	answer := func() (int, error) { return 7, nil }
+	if got, err := saying(out, time.Hour, "Waiting", answer); got != 7 || err != nil || out.Len() > 0 {
+		t.Errorf("one that is quick gives %d, %v, and prints %q", got, err, out)
+	}
+	printed := &told{happened: make(chan struct{})}
+	got, err := saying(printed, time.Nanosecond, "Waiting", func() (int, error) {
+		<-printed.happened
+		return 7, nil
+	})
+	if got != 7 || err != nil || printed.text != "Waiting\n" {
+		t.Errorf("one that lasts gives %d, %v, and prints %q", got, err, printed.text)
+	}
+}
+
+// told keeps what is written, and says when.
+type told struct {
+	text     string
+	happened chan struct{}
+}
+
+func (w *told) Write(p []byte) (int, error) {
+	w.text += string(p)
+	close(w.happened)
+	return len(p), nil
 }
