@@ -63,6 +63,8 @@ func installedByHelm() {
 		// ... or the log is given up.
 		createStream(ctx, "given-up", v1alpha1.StreamSpec{})
 		helm(ctx, "uninstall", "streamshift", "--wait")
+		// An agent waits for a while whether somebody transfers its streams, and would remove the log meanwhile.
+		kubectl(ctx, "-n", system, "wait", "--for=delete", "pods", "-l", "app.kubernetes.io/component=node", "--timeout="+patience.String())
 		kubectl(ctx, "delete", "stream", "given-up", "--wait=false")
 		kubectl(ctx, "patch", "stream", "given-up", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 		Expect(objectsInStore()).NotTo(BeEmpty(), "the log stays in the store, and its owner removes it")
