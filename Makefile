@@ -120,7 +120,7 @@ kills: ## Kill a server 200 times at random moments and look for every append th
 
 .PHONY: test-s3
 test-s3: ## Run the tests that need a real S3 server, which is built into a cache, once a machine.
-	STREAMSHIFT_S3_SERVER=$$(hack/s3server/build.sh) go test -v -run S3 ./internal/engine/...
+	STREAMSHIFT_S3_SERVER=$$(hack/s3server/build.sh) go test -count=1 -v -run S3 ./internal/engine/...
 
 .PHONY: test-cluster
 test-cluster: ## Test on three real kubelets on this machine: install, drain, loss of a node, rollouts, uninstall. Needs root; see CONTRIBUTING.md.

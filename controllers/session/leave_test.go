@@ -92,3 +92,27 @@ func TestWhatMustLeaveBeforeAnAgentEnds(t *testing.T) {
 		}
 	}
 }
+
+func TestWhetherTheManagerSaysThatStreamsCannotLeave(t *testing.T) {
+	h := newHarness(t)
+	if h.node.saidBlocked(t.Context()) {
+		t.Error("of a node that is not registered it says so")
+	}
+	node := &v1alpha1.StreamNode{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	if err := h.server.Create(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue} {
+		node.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDrainBlocked, Status: status}}
+		if err := h.server.Update(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := h.node.saidBlocked(t.Context()), status == metav1.ConditionTrue; got != want {
+			t.Errorf("DrainBlocked is %s, and the agent takes it for %t", status, got)
+		}
+	}
+	h.setAway(true)
+	if h.node.saidBlocked(t.Context()) {
+		t.Error("where nobody answers it says so")
+	}
+}

@@ -82,9 +82,11 @@ func (r *drainResult) writesPerTransfer() float64 {
 	return float64(all) / float64(r.streams)
 }
 
-// rate is in streams a second; floorRate what the raw rate of patches makes possible with the writes of this drain.
-func (r *drainResult) rate() float64      { return float64(r.left) / r.took.Seconds() }
-func (r *drainResult) floorRate() float64 { return r.patches / r.writesPerTransfer() }
+// rate is in streams a second; share is its part of what a raw rate of patches makes possible with the writes of this drain.
+func (r *drainResult) rate() float64 { return float64(r.left) / r.took.Seconds() }
+func (r *drainResult) share(patches float64) float64 {
+	return r.rate() * r.writesPerTransfer() / patches
+}
 
 func (r *drainResult) table() string {
 	p := func(s samples, share float64) string { return milliseconds(s.quantile(share)) }
@@ -93,6 +95,7 @@ func (r *drainResult) table() string {
   %-58s %9.0f
   %-58s %9.2f
   %-58s %9.0f
+  %-58s %9.2f
   %-58s %9.1f
 %s%s%s  %-58s %9s %9s
   %-58s %9s %9s
@@ -102,8 +105,9 @@ func (r *drainResult) table() string {
 		r.setting.name, r.left, r.streams, r.setting.node, r.took.Seconds(),
 		"streams a second", r.rate(),
 		"floor: raw status patches a second", r.patches,
-		"share of the floor: rate x writes a transfer / raw patches", r.rate()/r.floorRate(),
+		"share of the floor: rate x writes a transfer / raw patches", r.share(r.patches),
 		"raw status patches of objects like a Stream a second", r.registerPatches,
+		"share of that rate", r.share(r.registerPatches),
 		"writes a transfer", r.writesPerTransfer(), r.writesTable(), r.processors, r.steps.table(),
 		"a stream's own window, ms: p50, p99", p(r.window, 0.5), p(r.window, 0.99),
 		"clients' appends meanwhile, ms: p50, p99", p(r.appends, 0.5), p(r.appends, 0.99),
@@ -135,7 +139,7 @@ func measureDrains(ctx context.Context, asked drain, progress io.Writer) (result
 	if err != nil {
 		return nil, err
 	}
-	floor, err := newDrainFloor(ctx, cluster)
+	floor, err := newDrainFloor(ctx, cluster.Client())
 	if err != nil {
 		return nil, err
 	}
@@ -472,7 +476,7 @@ func windowsOf(ctx context.Context, c client.Client, node string) (windows sampl
 func judgeDrains(results []*drainResult, limits limits) []error {
 	var errs []error
 	for i, result := range results {
-		if share := result.rate() / result.floorRate(); i == 0 && share < limits.DrainShare {
+		if share := result.share(result.patches); i == 0 && share < limits.DrainShare {
 			errs = append(errs, fmt.Errorf("the drain %s has %.2f of the floor's rate; the limit is %.2f, the aim 0.5",
 				result.setting.name, share, limits.DrainShare))
 		}

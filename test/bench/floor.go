@@ -49,12 +49,8 @@ func newFloor(ctx context.Context, config *rest.Config, writer client.Client, st
 	if err := writer.Create(ctx, floorDefinition()); err != nil {
 		return nil, fmt.Errorf("creating the floor's kind: %w", err)
 	}
-	f.object = &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": floorGroup + "/" + floorVersion,
-		"kind":       floorKind,
-		"metadata":   map[string]any{"name": floorName},
-		"spec":       map[string]any{"padding": strings.Repeat("x", objectBytes)},
-	}}
+	f.object = floorObject()
+	f.object.SetName(floorName)
 	var err error
 	if f.store, err = store.Open(ctx, storeURL); err != nil {
 		return nil, fmt.Errorf("opening the floor's store: %w", err)
@@ -167,6 +163,15 @@ func (f *floor) put(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("measuring the store: %w", err)
 	}
 	return time.Since(began), nil
+}
+
+// floorObject is one of the floor's kind, without a name.
+func floorObject() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": floorGroup + "/" + floorVersion,
+		"kind":       floorKind,
+		"spec":       map[string]any{"padding": strings.Repeat("x", objectBytes)},
+	}}
 }
 
 func floorDefinition() *apiextensionsv1.CustomResourceDefinition {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/handoff"
-	"github.com/streamshift/streamshift/test/localcluster"
 )
 
 // rateWriters patch at the same time where the rate of patches is measured: more do not make it higher on this kind of machine.
@@ -57,14 +56,13 @@ func newRates(
 	return r, nil
 }
 
-// newPlainRates are those of a kind of its own, without schema and rules, and of objects like the one given.
-func newPlainRates(ctx context.Context, writer client.Client, object *unstructured.Unstructured) (*rates, error) {
-	prototype := object.DeepCopy()
-	prototype.SetResourceVersion("")
-	prototype.SetUID("")
-	delete(prototype.Object, "status")
+// newPlainRates are those of the floor's kind, without schema and rules.
+func newPlainRates(ctx context.Context, writer client.Client) (*rates, error) {
+	if err := writer.Create(ctx, floorDefinition()); err != nil {
+		return nil, fmt.Errorf("creating the floor's kind: %w", err)
+	}
 	first := client.RawPatch(types.MergePatchType, []byte(`{"status":{"count":0}}`))
-	return newRates(ctx, writer, prototype, "count", func(ctx context.Context, object *unstructured.Unstructured) error {
+	return newRates(ctx, writer, floorObject(), "count", func(ctx context.Context, object *unstructured.Unstructured) error {
 		return writer.Status().Patch(ctx, object, first) //nolint:wrapcheck // the caller says what it was doing
 	})
 }
@@ -122,18 +120,13 @@ type drainFloor struct {
 	plain, registers *rates
 }
 
-func newDrainFloor(ctx context.Context, cluster *localcluster.Cluster) (*drainFloor, error) {
-	plain, err := newFloor(ctx, cluster.RESTConfig(), cluster.Client(), cluster.StoreURL()+"-floor")
+func newDrainFloor(ctx context.Context, writer client.Client) (*drainFloor, error) {
+	plain, err := newPlainRates(ctx, writer)
 	if err != nil {
 		return nil, err
 	}
-	defer plain.stop() // nobody watches
-	f := &drainFloor{}
-	if f.plain, err = newPlainRates(ctx, cluster.Client(), plain.object); err != nil {
-		return nil, err
-	}
-	f.registers, err = newRegisterRates(ctx, cluster.Client())
-	return f, err
+	registers, err := newRegisterRates(ctx, writer)
+	return &drainFloor{plain, registers}, err
 }
 
 // measure returns how many patches a second are taken.

@@ -184,6 +184,14 @@ var _ = Describe("The register", func() {
 		Entry("force added to the pending transfer", walk(place, opened, accept), func(s *v1alpha1.StreamStatus) { s.PendingTransfer.Force = true }, "stream is already transferring"),
 		Entry("a transfer accepted from another node than the owner", walk(place, opened), pendingFrom("node-c", "node-b"), "a transfer is accepted from the owner"),
 		Entry("a transfer accepted to the owner itself", walk(place, opened), pendingFrom("node-a", "node-a"), "a transfer is accepted from the owner"),
+		Entry("a transfer accepted at the next epoch in the same write", walk(place, opened), func(s *v1alpha1.StreamStatus) {
+			pendingFrom("node-a", "node-b")(s)
+			s.Epoch, s.State = 2, v1alpha1.StreamOpening
+		}, "not while its transfer is pending"),
+		Entry("a transfer accepted as the stream is placed", walk(), func(s *v1alpha1.StreamStatus) {
+			pendingFrom("node-a", "node-b")(s)
+			s.Node, s.Epoch, s.State = "node-a", 1, v1alpha1.StreamOpening
+		}, "a stream is placed at epoch 1"),
 		Entry("a transfer accepted for a stream without owner", walk(), pendingFrom("", "node-b"), "a stream without owner has no epoch, state or transfer"),
 		Entry("an epoch for a stream without owner", walk(), func(s *v1alpha1.StreamStatus) { s.Epoch = 5 }, "a stream without owner has no epoch, state or transfer"),
 		Entry("placed at another epoch than the first", walk(), func(s *v1alpha1.StreamStatus) { s.Node, s.Epoch, s.State = "node-a", 2, v1alpha1.StreamOpening }, "a stream is placed at epoch 1"),
