@@ -26,7 +26,8 @@ func (c *Cluster) Kill(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("reading which process is the node: %w", err)
 	}
-	if err := n.plugged(ctx, "down"); err != nil {
+	// First of all it is cut off: nobody is told that its connections end.
+	if err := runIP(ctx, unplug(control, n.machine)); err != nil {
 		return err
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -35,7 +36,7 @@ func (c *Cluster) Kill(ctx context.Context, name string) error {
 	return n.removeCgroups(ctx)
 }
 
-// Boot starts a node that was killed, and waits until it is ready.
+// Boot starts a node that was killed, with a network as new as after a start, and waits until it is ready.
 func (c *Cluster) Boot(ctx context.Context, name string) error {
 	n, err := nodeNamed(name)
 	if err != nil {
@@ -45,7 +46,7 @@ func (c *Cluster) Boot(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("reading the node's last boot: %w", err)
 	}
-	if err := n.plugged(ctx, "up"); err != nil {
+	if err := runIP(ctx, append(plug(control, n.machine), routes(n.machine)...)); err != nil {
 		return err
 	}
 	if err := c.folder.startNode(n, c.programs); err != nil {
@@ -56,11 +57,6 @@ func (c *Cluster) Boot(ctx context.Context, name string) error {
 		return err
 	}
 	return awaitNode(ctx, api, name, string(before[:len(before)-1]))
-}
-
-// plugged connects the node to the others, or not: its cable is "up" or "down".
-func (n node) plugged(ctx context.Context, state string) error {
-	return command(ctx, "ip", "-n", control.namespace(), "link", "set", "to-"+n.name, state)
 }
 
 func nodeNamed(name string) (node, error) {
