@@ -34,11 +34,11 @@ func TestAMachineThatIsPluggedAgainHasNothingOfItsLastNetwork(t *testing.T) {
 		return string(output)
 	}
 	for _, namespace := range []machine{to, m} { // of a run that was ended
-		_ = exec.Command("ip", "netns", "delete", namespace.namespace()).Run() //nolint:noctx // there is usually none
+		_ = exec.Command("ip", "netns", "delete", namespace.namespace()).Run() // there is usually none
 	}
 	t.Cleanup(func() {
 		for _, line := range append(unplug(to, m), "netns delete "+to.namespace()) {
-			//nolint:noctx,gosec // t.Context() has ended
+			// t.Context() has ended
 			if output, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput(); err != nil {
 				t.Errorf("ip %s: %v: %s", line, err, output)
 			}
