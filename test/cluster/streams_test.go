@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,7 +40,14 @@ func transfer(ctx context.Context, stream, target, name string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       v1alpha1.StreamTransferSpec{Stream: stream, Target: target},
 	}
-	Expect(api.Create(ctx, asked)).To(Succeed())
+	// A call of the webhook fails where it was on its way to a manager that has just died with its node; whoever asks does so again.
+	Eventually(ctx, func() error {
+		err := api.Create(ctx, asked)
+		if err != nil && !apierrors.IsInternalError(err) {
+			return StopTrying("the transfer is refused").Wrap(err)
+		}
+		return err //nolint:wrapcheck // as it is
+	}).WithTimeout(patience).WithPolling(200 * time.Millisecond).Should(Succeed())
 	ended, err := timeline.AwaitEnd(ctx, api, client.ObjectKeyFromObject(asked))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(ended.Status.Phase).To(Equal(v1alpha1.TransferSucceeded), "%v", ended.Status.Conditions)
