@@ -17,6 +17,10 @@ const (
 	AnnotationCoolDown = "streamshift.io/cool-down-seconds"
 )
 
+// AnnotationAcceptLogEnd of a Stream has a node open it although its log ends before a segment that is known to have been written, if it
+// ends at the segment of this number or behind. What was in the missing ones is given up: the object store has lost it, or was set back.
+const AnnotationAcceptLogEnd = "streamshift.io/accept-log-end"
+
 // Reasons of condition Reconciling of a stream.
 const (
 	// ReasonAtNode: the stream is where its spec wants it, or the spec wants nothing.

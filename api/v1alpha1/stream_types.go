@@ -166,7 +166,8 @@ type StreamStatus struct {
 	// +optional
 	OpenedAt *metav1.MicroTime `json:"openedAt,omitempty"`
 
-	// OpenedLog is where in its log the session at Epoch was opened; absent before that.
+	// OpenedLog is where in its log the stream was opened last: by the session at Epoch, unless State is Opening. It stays, as proof of how
+	// far the log reaches: a node whose object store has less does not open the stream.
 	// +optional
 	OpenedLog *OpenedLog `json:"openedLog,omitempty"`
 
@@ -238,7 +239,8 @@ type LastTransfer struct {
 	// ClosedEpoch is the epoch that the source closed: the register's epoch at the completion.
 	// +kubebuilder:validation:Minimum=1
 	ClosedEpoch int64 `json:"closedEpoch"`
-	// Tail is the number of the log segment that closed the session, a hint for the target; 0 where unknown.
+	// Tail is the number of the log segment that closed the session; 0 where unknown. It says where the target is to look, and how far the
+	// log reaches at least.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Tail int64 `json:"tail,omitempty"`

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -117,6 +118,7 @@ func (r *Reconciler) open(ctx context.Context, v *view) {
 				Created: v.stream.Spec.Creation != v1alpha1.CreationByClient,
 			}
 		}
+		e.opening.Known = knownSegment(v.stream) // may be told otherwise between two attempts
 		opening = e.opening
 		e.session.Phase, e.session.Epoch = handoff.SessionOpening, epoch
 		e.openBegan = r.Now()
@@ -139,6 +141,22 @@ func tailHint(stream *v1alpha1.Stream) int64 {
 		return last.Tail
 	}
 	return stream.Status.Tail
+}
+
+// knownSegment returns the number of a segment that the stream's log holds for certain, as far as the register knows. 0: there is none,
+// or the log is to be removed, which may have begun.
+func knownSegment(stream *v1alpha1.Stream) int64 {
+	if !stream.DeletionTimestamp.IsZero() {
+		return 0
+	}
+	known := tailHint(stream)
+	if at := stream.Status.OpenedLog; at != nil {
+		known = max(known, at.Segment)
+	}
+	if end, err := strconv.ParseInt(stream.Annotations[v1alpha1.AnnotationAcceptLogEnd], 10, 64); err == nil {
+		known = min(known, max(end, 0))
+	}
+	return known
 }
 
 // opened takes in the outcome of an opening, unless the session was dropped meanwhile.

@@ -60,6 +60,7 @@ func (e *StoreEngine) Open(ctx context.Context, opening Opening) (Log, error) {
 	config := e.Config
 	config.Stream, config.Session = opening.Stream, opening.Session
 	config.Epoch, config.Tail = engine.Epoch(opening.Epoch), engine.SegmentNumber(opening.Tail)
+	config.Known = engine.SegmentNumber(opening.Known)
 	config.Created, config.Resumes = opening.Created, opening.Resumes
 	session, err := engine.Open(ctx, e.Store, config)
 	if err != nil {

@@ -36,6 +36,8 @@ type Opening struct {
 	Session string
 	// Tail is the number of the segment that closed the session before, a hint; 0 where unknown.
 	Tail int64
+	// Known is the number of a segment that was written for certain; 0 where none is known. A log that ends before it is not opened.
+	Known int64
 	// Resumes goes on with this very session, which was closed at Tail.
 	Resumes bool
 	// Created tells that the stream exists for clients without a PUT of theirs.

@@ -132,7 +132,8 @@ func (r *Reconciler) settleLast(ctx context.Context, view handoff.TransferView) 
 	}
 	lastView := view
 	lastView.Transfer = last
-	lastView.Superseded = view.SourceGone || handoff.OpeningOverdue(view.Stream, r.OpenWithin, view.Now)
+	_, fails := handoff.OpeningFails(view.Stream)
+	lastView.Superseded = view.SourceGone || fails || handoff.OpeningOverdue(view.Stream, r.OpenWithin, view.Now)
 	switch decision := handoff.DecideTransfer(lastView); decision.Action {
 	case handoff.TransferSucceed, handoff.TransferFail:
 		if err := r.recordOutcome(ctx, lastView, decision); err != nil {

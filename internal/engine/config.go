@@ -20,6 +20,9 @@ type Config struct {
 	// Tail is the number of the closing segment of the session before, 0 where it is not known. It saves reading and
 	// is never trusted.
 	Tail SegmentNumber
+	// Known is the number of a segment that was written for certain, 0 where none is known. Where the log ends before it, the result is a
+	// *TruncatedError, and nothing is written.
+	Known SegmentNumber
 	// Resumes goes on with the very session that was closed: Session and Epoch are its own, and Tail is its closing
 	// segment. A new opening of the same session is written right behind that one; where another session has been
 	// opened since, the result is a *FencedError. Only the process that closed the session may ask for it.
@@ -60,8 +63,8 @@ func (c *Config) prepare() error {
 	if c.Resumes && c.Tail == 0 {
 		return errors.New("a session resumes behind its closing segment, which is not named")
 	}
-	if c.Epoch < 1 || c.Tail < 0 {
-		return errors.New("the epoch must be above 0, and the tail not below")
+	if c.Epoch < 1 || c.Tail < 0 || c.Known < 0 {
+		return errors.New("the epoch must be above 0, and the tail and the known segment not below")
 	}
 	c.Limits = c.Limits.withDefaults()
 	if c.Clock == nil {

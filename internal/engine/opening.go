@@ -17,6 +17,8 @@ type opener struct {
 	anchors   SegmentNumber
 	// resumes tells that the session's own closing segment, which the hint names, is no fence to it.
 	resumes bool
+	// known is the number of a segment that was written, 0 where none is known.
+	known SegmentNumber
 }
 
 // anchorEvery is the distance of anchors: segments whose number is a multiple of it. Anchors are never deleted, whatever
@@ -40,6 +42,8 @@ const (
 	openingLoad
 	// openingRead reads the log on.
 	openingRead
+	// openingMissing looks whether the log ends before what is known to be in it, or only has a hole there.
+	openingMissing
 	// openingPropose writes the opening segment.
 	openingPropose
 	// openingConfirm looks whether the opening was written into a hole.
@@ -55,6 +59,9 @@ const (
 // Anywhere else the number may be in a hole: written by another session, merged and deleted while this one was paused.
 // Then an anchor behind that number exists already, since nothing is deleted without one; the opening looks for it after
 // it wrote, and where it is there begins anew. What it wrote into the hole is read by nobody.
+//
+// A log that ends before a segment that is known to have been written is refused before anything is written: it would be a second log
+// of the stream, without what was acknowledged. There too an anchor behind the end tells that it is a hole.
 type opening struct {
 	opener
 	phase openingPhase
@@ -79,7 +86,7 @@ func newOpening(who opener, hint SegmentNumber) *opening {
 	switch {
 	case hint > 0:
 		o.phase = openingHint
-	case who.epoch == 1:
+	case who.epoch == 1 && who.known == 0:
 		o.propose() // most likely nothing was ever written
 	default:
 		o.search()
@@ -97,6 +104,8 @@ func (o *opening) next() (call, bool) {
 		return call{kind: callGet, key: objectKey(o.stream, checkpointName(o.load))}, true
 	case openingRead:
 		return call{kind: callGet, key: segmentKey(o.stream, o.state.number+1)}, true
+	case openingMissing:
+		return call{kind: callPeek, key: segmentKey(o.stream, o.anchorBehind(o.state.number+1))}, true
 	case openingPropose:
 		return call{kind: callCreate, key: segmentKey(o.stream, o.state.number+1), data: o.data}, true
 	case openingConfirm:
@@ -119,6 +128,8 @@ func (o *opening) take(out outcome) error {
 		return o.takeCheckpoint(out)
 	case openingRead:
 		return o.takeSegment(out)
+	case openingMissing:
+		return o.takeMissing(out)
 	case openingPropose:
 		return o.takeProposed(out)
 	case openingConfirm:
@@ -166,6 +177,10 @@ func (o *opening) takeHint(out outcome) error {
 	}
 	st.follow(&s)
 	o.state, o.spans = st, spans
+	if o.state.number < o.known { // the hint is an old one
+		o.search()
+		return nil
+	}
 	o.propose()
 	return nil
 }
@@ -177,7 +192,7 @@ func (o *opening) search() {
 	o.lowest = o.state.number / o.anchors
 	o.missing, o.stride = 0, 1
 	if o.state.number == 0 {
-		o.stride = max(1, o.hint/o.anchors)
+		o.stride = max(1, o.hint/o.anchors, o.known/o.anchors)
 	}
 	o.anchor = segment{}
 }
@@ -244,6 +259,10 @@ func (o *opening) takeSegment(out outcome) error {
 		if o.state.life == lifeDeleted {
 			return ErrStreamDeleted
 		}
+		if o.state.number < o.known {
+			o.phase = openingMissing
+			return nil
+		}
 		o.propose()
 		return nil
 	}
@@ -265,6 +284,14 @@ func (o *opening) takeSegment(out outcome) error {
 		o.mine, o.self = s.number, s
 	}
 	return nil
+}
+
+// takeMissing: nothing is deleted without an anchor behind it, and anchors are never deleted.
+func (o *opening) takeMissing(out outcome) error {
+	if out.answer == answerAbsent {
+		return &TruncatedError{End: o.state.number, Known: o.known}
+	}
+	return o.restart()
 }
 
 // propose makes the opening segment for the next number.

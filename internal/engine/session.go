@@ -73,8 +73,8 @@ type waiting struct {
 	done   chan struct{}
 }
 
-// Open opens a stream for appending at an epoch. It returns a *FencedError where the log belongs to another session,
-// ErrStreamDeleted, or an error of the store; then it may be called again with the same Config.
+// Open opens a stream for appending at an epoch. It returns a *FencedError where the log belongs to another session, ErrStreamDeleted, a
+// *TruncatedError, or an error of the store; then it may be called again with the same Config.
 func Open(ctx context.Context, s store.Store, cfg Config) (*Session, error) {
 	return open(ctx, s, cfg, anchorEvery)
 }
@@ -86,6 +86,7 @@ func open(ctx context.Context, st store.Store, cfg Config, anchors SegmentNumber
 	o := newOpening(opener{
 		stream: cfg.Stream, session: cfg.Session, epoch: cfg.Epoch, born: cfg.Created,
 		now: cfg.Clock().UnixMilli(), producers: cfg.Limits.Producers, anchors: anchors, resumes: cfg.Resumes,
+		known: cfg.Known,
 	}, cfg.Tail)
 	if err := runOpening(ctx, st, &cfg.Limits, o); err != nil {
 		return nil, fmt.Errorf("opening the session: %w", err)

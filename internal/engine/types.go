@@ -109,6 +109,18 @@ func (e *FencedError) Error() string {
 	return fmt.Sprintf("fenced: the log belongs to a session of epoch %d", e.Epoch)
 }
 
+// TruncatedError refuses to open a log that ends before a segment that is known to have been written.
+type TruncatedError struct {
+	// End is the number of the last segment that was found, 0 where there is none. Known is Config.Known.
+	End, Known SegmentNumber
+}
+
+// Error implements error.
+func (e *TruncatedError) Error() string {
+	return fmt.Sprintf("the log ends at segment %d, and segment %d was written: this is not the object store that it is in, or one that has lost objects",
+		e.End, e.Known)
+}
+
 // StreamClosedError refuses an append to a closed stream.
 type StreamClosedError struct {
 	// Tail is the final position of the stream.

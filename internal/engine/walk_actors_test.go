@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func (w *walk) begin(n *node, i int) step {
 		hint = n.tail
 	}
 	a.opening = *newOpening(opener{
-		stream: "s", session: fmt.Sprintf("session%d", a.epoch), epoch: a.epoch, born: true, producers: 10, anchors: w.anchors,
+		stream: "s", session: fmt.Sprintf("session%d", a.epoch), epoch: a.epoch, born: true, producers: 10, anchors: w.anchors, known: n.known,
 	}, hint)
 	return step{fmt.Sprintf("%d begins to open", a.epoch), c}
 }
@@ -83,6 +84,9 @@ func (w *walk) callSteps(n *node, i int, pick func(*actor) machine, after func(*
 		text := fmt.Sprintf("%d %s %s: %s", a.epoch, next.kind, strings.TrimPrefix(next.key, "s/"), what+answerText(out.answer))
 		if err := pick(a).take(out); err != nil {
 			a.phase = actorEnded
+			if truncated, is := errors.AsType[*TruncatedError](err); is {
+				c.refused = truncated.Error()
+			}
 			return step{text + "; ends: " + err.Error(), c}
 		}
 		return step{text + after(w, c, a), c}
@@ -115,13 +119,14 @@ func (w *walk) beyond(c call) bool {
 }
 
 // opened goes from the opening to the session once it is done.
-func (w *walk) opened(_ *node, a *actor) string {
+func (w *walk) opened(n *node, a *actor) string {
 	if w.mutant == withoutConfirming && a.opening.phase == openingConfirm {
 		a.opening.phase = openingDone
 	}
 	if a.opening.phase != openingDone {
 		return ""
 	}
+	n.known = max(n.known, a.opening.mine)
 	a.phase, a.state, a.spans, a.ref = actorOpen, a.opening.state, a.opening.spans, a.opening.state.checkpoint
 	a.opening = opening{}
 	return "; is open"

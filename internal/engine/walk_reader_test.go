@@ -75,6 +75,9 @@ func readChunk(n *node, ref *chunkRef) ([]*block, error) {
 
 // violation says what is wrong with a state, or nothing.
 func (w *walk) violation(n *node) string {
+	if n.refused != "" {
+		return "an opening is refused: " + n.refused
+	}
 	found, ok := w.readings[n.present]
 	if !ok {
 		text, err := w.read(n)

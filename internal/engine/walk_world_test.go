@@ -76,6 +76,8 @@ type node struct {
 	lost    int      // answers lost so far
 	lates   int
 	tail    SegmentNumber // of the last closing segment
+	known   SegmentNumber // of the opening segment of the last session that was open
+	refused string        // what an opening was refused with, although nothing is lost
 }
 
 type walk struct {
@@ -190,6 +192,8 @@ func (n *node) sum() digest {
 	w.number(int64(n.lost))
 	w.number(int64(n.lates))
 	w.number(int64(n.tail))
+	w.number(int64(n.known))
+	w.string(n.refused)
 	return digestOf(w.b)
 }
 
@@ -205,7 +209,7 @@ func (a *actor) encode(w *writer) {
 		o := &a.opening
 		w.byte(byte(o.phase))
 		w.b = append(w.b, o.state.self[:]...)
-		for _, n := range []SegmentNumber{o.state.number, o.hint, o.lowest, o.missing, o.stride, o.mine, o.load.covers, o.anchor.number} {
+		for _, n := range []SegmentNumber{o.state.number, o.hint, o.known, o.lowest, o.missing, o.stride, o.mine, o.load.covers, o.anchor.number} {
 			w.number(int64(n))
 		}
 		w.string(o.load.session)

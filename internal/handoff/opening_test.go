@@ -41,6 +41,25 @@ func TestATransferWhoseTargetDoesNotOpen(t *testing.T) {
 	}
 }
 
+func TestAnOwnerSaysThatItsOpeningFails(t *testing.T) {
+	opening := streamAt(completed(v1alpha1.StreamOpening))
+	failing, open := opening.DeepCopy(), opening.DeepCopy()
+	failing.Status = CannotOpen(opening, "no", metav1.NewMicroTime(moment)).Next
+	open.Status = Opened(failing, metav1.NewMicroTime(moment), nil).Next
+	left := failing.DeepCopy() // what an owner before said
+	left.Status.State = v1alpha1.StreamOpen
+	for name, c := range map[string]struct {
+		stream *v1alpha1.Stream
+		want   bool
+	}{
+		"it opens": {opening, false}, "it fails": {failing, true}, "it opened after all": {open, false}, "it is open, whatever was said": {left, false},
+	} {
+		if problem, fails := OpeningFails(c.stream); fails != c.want || c.want && !strings.Contains(problem, "no") {
+			t.Errorf("%s: it fails: %t, %q; want %t", name, fails, problem, c.want)
+		}
+	}
+}
+
 // TestANoteKeepsWhatTheOwnerSays: that it cannot open the stream is the owner's to say, once an epoch.
 func TestANoteKeepsWhatTheOwnerSays(t *testing.T) {
 	failing := streamAt(completed(v1alpha1.StreamOpening))

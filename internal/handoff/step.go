@@ -123,14 +123,14 @@ func completion(name string, stream *v1alpha1.Stream, closing Closing, committed
 		AcceptedAt: pending.AcceptedAt, StoppedAt: closing.StoppedAt, ClosedAt: closing.ClosedAt, CommittedAt: committedAt, Forced: forced,
 	}
 	next.Node, next.Epoch, next.State = pending.Target, stream.Status.Epoch+1, v1alpha1.StreamOpening
-	next.PendingTransfer, next.OpenedAt, next.OpenedLog, next.Tail = nil, nil, nil, 0
+	next.PendingTransfer, next.OpenedAt, next.Tail = nil, nil, 0
 	return propose(name, stream, next, committedAt)
 }
 
 // ReopenAt raises the epoch at the same owner.
 func ReopenAt(stream *v1alpha1.Stream, epoch int64, now metav1.MicroTime) Step {
 	next := stream.Status.DeepCopy()
-	next.Epoch, next.State, next.OpenedAt, next.OpenedLog = epoch, v1alpha1.StreamOpening, nil, nil
+	next.Epoch, next.State, next.OpenedAt = epoch, v1alpha1.StreamOpening, nil
 	return propose("Reopen", stream, next, now)
 }
 

@@ -68,8 +68,8 @@ type TransferView struct {
 	// SourceGone tells that the stream's owner cannot be expected to close it: its lease has run out, or its node is
 	// marked out of service. Whether it still runs does not matter for safety: the log fences it.
 	SourceGone bool
-	// Superseded tells that another transfer takes the stream on, since the owner is gone or has tried for long to open
-	// it: the outcome of this one is recorded although the stream was not opened.
+	// Superseded tells that another transfer takes the stream on, since the owner is gone, cannot open it, or has tried
+	// for long: the outcome of this one is recorded although the stream was not opened.
 	Superseded bool
 	// Now is the manager's time, for deadlines.
 	Now time.Time
@@ -145,10 +145,16 @@ func decideOpening(view TransferView, last *v1alpha1.LastTransfer) TransferDecis
 		return TransferDecision{TransferFail, v1alpha1.ReasonNotOpened, fmt.Sprintf(
 			"the stream went from %s to %s, which did not open it and gives it away again", last.Source, owner)}
 	}
-	if ready, found := condition.Get(view.Stream.Status.Conditions, v1alpha1.ConditionReady); found && ready.Reason == v1alpha1.ReasonCannotOpen {
-		return TransferDecision{TransferWait, v1alpha1.ReasonCannotOpen, fmt.Sprintf("node %s to open the stream, which fails: %s", owner, ready.Message)}
+	if problem, fails := OpeningFails(view.Stream); fails {
+		return TransferDecision{TransferWait, v1alpha1.ReasonCannotOpen, fmt.Sprintf("node %s to open the stream, which fails: %s", owner, problem)}
 	}
 	return TransferDecision{TransferWait, v1alpha1.ReasonCommitted, fmt.Sprintf("node %s opens the stream", owner)}
+}
+
+// OpeningFails returns what the owner says of its attempts at opening the stream, and false where it does not say that they fail.
+func OpeningFails(stream *v1alpha1.Stream) (problem string, fails bool) {
+	ready, _ := condition.Get(stream.Status.Conditions, v1alpha1.ConditionReady)
+	return ready.Message, stream.Status.State == v1alpha1.StreamOpening && ready.Reason == v1alpha1.ReasonCannotOpen
 }
 
 // OpeningSince returns since when the owner has been trying to open the stream, and false where it is not. Where clocks

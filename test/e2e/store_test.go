@@ -6,11 +6,50 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/test/localcluster"
+	"github.com/streamshift/streamshift/test/timeline"
 )
+
+var _ = Describe("A node with another object store than the others", func() {
+	It("does not open streams, and loses none of them", func(ctx SpecContext) {
+		stream := newStream(ctx, "elsewhere")
+		run := startLoad(ctx, stream.Name)
+		awaitAppends(ctx, run, 10)
+		const name = "node-with-another-store"
+		node, err := cluster.StartNode(ctx, localcluster.NodeOptions{Name: name, Slots: 10, Store: "mem://"})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(node.Stop()).To(Succeed())
+			Expect(cluster.Client().Delete(ctx, getNode(ctx, name))).To(Succeed())
+		})
+		_, err = cluster.Kubectl(ctx, "wait", "--for=condition=Ready", "streamnode/"+name, "--timeout="+patience.String())
+		Expect(err).NotTo(HaveOccurred())
+
+		there := newTransfer(ctx, stream.Name, name, "elsewhere-there")
+		var ready metav1.Condition
+		Eventually(ctx, func() string {
+			Expect(cluster.Client().Get(ctx, client.ObjectKeyFromObject(stream), stream)).To(Succeed())
+			ready, _ = condition.Get(stream.Status.Conditions, v1alpha1.ConditionReady)
+			return ready.Reason
+		}).WithTimeout(patience).WithPolling(50 * time.Millisecond).Should(Equal(v1alpha1.ReasonCannotOpen))
+		Expect(ready.Message).To(ContainSubstring("the log ends at segment 0"))
+
+		back := newTransfer(ctx, stream.Name, nodes[0], "elsewhere-back")
+		ended, err := timeline.AwaitEnd(ctx, cluster.Client(), back)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(ended.Status.Phase).To(Equal(v1alpha1.TransferSucceeded), "%v", ended.Status.Conditions)
+		ended, err = timeline.AwaitEnd(ctx, cluster.Client(), there)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(ended.Status.Phase).To(Equal(v1alpha1.TransferFailed), "%v", ended.Status.Conditions)
+		awaitAppends(ctx, run, 10)
+		tally := stopLoad(ctx, run)
+		Expect(cleanButForFailures(tally)).To(BeTrue(), "%+v, failed requests: %v", tally, run.Faults())
+	}, SpecTimeout(drainLimit))
+})
 
 var _ = Describe("A node whose object store does not answer", func() {
 	It("says so, and takes no streams", func(ctx SpecContext) {
