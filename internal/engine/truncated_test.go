@@ -61,7 +61,8 @@ func TestAHoleIsNoEnd(t *testing.T) {
 		if c, _ := o.next(); c.kind != callPeek || c.key != segmentKey("s", 4) {
 			t.Fatalf("it goes on with %v of %s, want a look at the first anchor", c.kind, c.key)
 		}
-		return o, o.take(anchor)
+		err := o.take(anchor)
+		return o, err
 	}
 	if o, err := at(outcome{answer: answerDone}); err != nil || o.phase != openingSearch {
 		t.Errorf("with an anchor behind the hole: phase %d, %v; want it to begin anew", o.phase, err)
