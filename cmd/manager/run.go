@@ -136,7 +136,7 @@ func webhookServer(o *options, configure func(*tls.Config)) (webhook.Server, err
 	if err != nil {
 		return nil, fmt.Errorf("reading the port of --webhook-bind-address: %w", err)
 	}
-	return webhook.NewServer(webhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){configure}}), nil
+	return unkept{webhook.NewServer(webhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){configure}})}, nil
 }
 
 func addControllers(ctx context.Context, mgr ctrl.Manager, o *options, tracer *tracing.Tracer) error {
