@@ -74,6 +74,7 @@ func run(ctx context.Context, o *options) error {
 	metered := storemeter.New(objects, metrics.Registry, wallclock.Now)
 	storage := &session.StoreEngine{
 		Store: metered, Config: engine.Config{Clock: wallclock.Now, Log: log.WithName("engine"), Cache: engine.NewCache(o.cacheBytes)},
+		Witnesses: session.Witnesses(direct),
 	}
 	sessions := &session.Reconciler{
 		Node: o.node, Live: direct, Client: direct, Engine: &session.MeteredEngine{Engine: storage, Now: wallclock.Now},

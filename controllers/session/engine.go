@@ -16,6 +16,8 @@ type StoreEngine struct {
 	Store store.Store
 	// Config has what all sessions share; what names one of them is set by Open.
 	Config engine.Config
+	// Witnesses returns segments that are in the store if it is the right one; nil: none are known.
+	Witnesses func(context.Context) ([]Witness, error)
 
 	probed atomic.Bool
 }
@@ -39,11 +41,14 @@ func (e *StoreEngine) Check(ctx context.Context) error {
 	if err := store.Probe(ctx, e.Store); err != nil {
 		return err //nolint:wrapcheck // says what it was doing
 	}
+	if err := e.recognize(ctx); err != nil {
+		return err
+	}
 	e.probed.Store(true)
 	return nil
 }
 
-// Ready is a readiness check: the store has passed the test once. A store that goes away later makes no agent less ready: the node says so
+// Ready is a readiness check: the store has passed the test once, and is the right one. A store that goes away later makes no agent less ready: the node says so
 // itself, and the others are not better off. An agent whose store or credentials are wrong from the beginning stops a rolling update.
 func (e *StoreEngine) Ready(*http.Request) error {
 	if !e.probed.Load() {

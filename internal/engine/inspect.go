@@ -23,6 +23,16 @@ type Report struct {
 	Producers                  int
 }
 
+// Holds tells whether a stream's log has a segment in this store.
+func Holds(ctx context.Context, st store.Store, stream string, segment SegmentNumber) (bool, error) {
+	limits := Limits{}.withDefaults()
+	out, err := perform(ctx, st, &limits, call{kind: callPeek, key: segmentKey(stream, segment)})
+	if err != nil {
+		return false, fmt.Errorf("looking for segment %d of stream %s: %w", segment, stream, err)
+	}
+	return out.answer == answerDone, nil
+}
+
 // Inspect reads a stream as a session would that opens it without a hint, but writes nothing: it checks every object
 // that is part of the log behind the newest checkpoint, and every chunk. visit, which may be nil, is called for each
 // message in order with its position. The stream may be open meanwhile; then Inspect may have to be repeated.

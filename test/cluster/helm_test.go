@@ -65,6 +65,8 @@ func installedByHelm() {
 		helm(ctx, "uninstall", "streamshift", "--wait")
 		// An agent waits for a while whether somebody transfers its streams, and would remove the log meanwhile.
 		kubectl(ctx, "-n", system, "wait", "--for=delete", "pods", "-l", "app.kubernetes.io/component=node", "--timeout="+patience.String())
+		// Nobody is there to lift what would hold up `kubectl drain`, either.
+		kubectl(ctx, "-n", system, "delete", "poddisruptionbudgets,pods", "-l", "app.kubernetes.io/name=streamshift-guard", "--timeout="+patience.String())
 		kubectl(ctx, "delete", "stream", "given-up", "--wait=false")
 		kubectl(ctx, "patch", "stream", "given-up", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 		Expect(objectsInStore()).NotTo(BeEmpty(), "the log stays in the store, and its owner removes it")

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -15,10 +18,8 @@ import (
 )
 
 var _ = Describe("A node with another object store than the others", func() {
-	It("does not open streams, and loses none of them", func(ctx SpecContext) {
+	It("says so, and takes no streams", func(ctx SpecContext) {
 		stream := newStream(ctx, "elsewhere")
-		run := startLoad(ctx, stream.Name)
-		awaitAppends(ctx, run, 10)
 		const name = "node-with-another-store"
 		node, err := cluster.StartNode(ctx, localcluster.NodeOptions{Name: name, Slots: 10, Store: "mem://"})
 		Expect(err).NotTo(HaveOccurred())
@@ -26,25 +27,47 @@ var _ = Describe("A node with another object store than the others", func() {
 			Expect(node.Stop()).To(Succeed())
 			Expect(cluster.Client().Delete(ctx, getNode(ctx, name))).To(Succeed())
 		})
-		_, err = cluster.Kubectl(ctx, "wait", "--for=condition=Ready", "streamnode/"+name, "--timeout="+patience.String())
-		Expect(err).NotTo(HaveOccurred())
-
-		there := newTransfer(ctx, stream.Name, name, "elsewhere-there")
 		var ready metav1.Condition
 		Eventually(ctx, func() string {
-			Expect(cluster.Client().Get(ctx, client.ObjectKeyFromObject(stream), stream)).To(Succeed())
-			ready, _ = condition.Get(stream.Status.Conditions, v1alpha1.ConditionReady)
-			return ready.Reason
-		}).WithTimeout(patience).WithPolling(50 * time.Millisecond).Should(Equal(v1alpha1.ReasonCannotOpen))
-		Expect(ready.Message).To(ContainSubstring("the log ends at segment 0"))
+			ready, _ = condition.Get(getNode(ctx, name).Status.Conditions, v1alpha1.ConditionReady)
+			return ready.Message
+		}).WithTimeout(patience).WithPolling(50 * time.Millisecond).Should(ContainSubstring("it has no log of the streams that there are"))
+		Expect(ready.Status).To(Equal(metav1.ConditionFalse))
 
-		back := newTransfer(ctx, stream.Name, nodes[0], "elsewhere-back")
-		ended, err := timeline.AwaitEnd(ctx, cluster.Client(), back)
+		err = cluster.Apply(ctx, transferManifest("elsewhere", namespace, stream.Name, name, ""))
+		Expect(err).To(MatchError(ContainSubstring("is not ready")))
+	}, SpecTimeout(drainLimit))
+})
+
+var _ = Describe("A stream whose log is not in the object store", func() {
+	It("is opened nowhere until the log is back, and has lost nothing", func(ctx SpecContext) {
+		newStream(ctx, "not-lost") // tells that the store is the right one
+		stream := newStream(ctx, "lost")
+		run := startLoad(ctx, stream.Name)
+		awaitAppends(ctx, run, 10)
+		owner := streamshift.Nodes[stream.Status.Node]
+		Expect(owner.Kill()).To(Succeed())
+		log := filepath.Join(strings.TrimPrefix(cluster.StoreURL(), "file://"), string(stream.UID))
+		Expect(os.Rename(log, log+"-aside")).To(Succeed())
+		Expect(owner.Start(ctx)).To(Succeed())
+		awaitCannotOpen := func(node string) {
+			GinkgoHelper()
+			Eventually(ctx, func() string {
+				Expect(cluster.Client().Get(ctx, client.ObjectKeyFromObject(stream), stream)).To(Succeed())
+				ready, _ := condition.Get(stream.Status.Conditions, v1alpha1.ConditionReady)
+				return ready.Message
+			}).WithTimeout(patience).WithPolling(50 * time.Millisecond).Should(And(
+				ContainSubstring("%s cannot open the stream", node), ContainSubstring("the log ends at segment 0")))
+		}
+		awaitCannotOpen(stream.Status.Node)
+
+		target := otherNode(stream.Status.Node)
+		key := newTransfer(ctx, stream.Name, target, "lost-elsewhere")
+		awaitCannotOpen(target)
+		Expect(os.Rename(log+"-aside", log)).To(Succeed())
+		ended, err := timeline.AwaitEnd(ctx, cluster.Client(), key)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(ended.Status.Phase).To(Equal(v1alpha1.TransferSucceeded), "%v", ended.Status.Conditions)
-		ended, err = timeline.AwaitEnd(ctx, cluster.Client(), there)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(ended.Status.Phase).To(Equal(v1alpha1.TransferFailed), "%v", ended.Status.Conditions)
 		awaitAppends(ctx, run, 10)
 		tally := stopLoad(ctx, run)
 		Expect(cleanButForFailures(tally)).To(BeTrue(), "%+v, failed requests: %v", tally, run.Faults())
