@@ -48,8 +48,9 @@ func (e *StoreEngine) Check(ctx context.Context) error {
 	return nil
 }
 
-// Ready is a readiness check: the store has passed the test once, and is the right one. A store that goes away later makes no agent less ready: the node says so
-// itself, and the others are not better off. An agent whose store or credentials are wrong from the beginning stops a rolling update.
+// Ready is a readiness check: the store has passed the test once, and is the right one. A store that goes away later makes no agent less
+// ready: the node says so itself, and the others are not better off. An agent whose store or credentials are wrong from the beginning stops
+// a rolling update.
 func (e *StoreEngine) Ready(*http.Request) error {
 	if !e.probed.Load() {
 		return errNotProbed
