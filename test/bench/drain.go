@@ -476,6 +476,10 @@ func windowsOf(ctx context.Context, c client.Client, node string) (windows sampl
 func judgeDrains(results []*drainResult, limits limits) []error {
 	var errs []error
 	for i, result := range results {
+		if share := result.share(result.registerPatches); i == 0 && share < limits.DrainRegisterShare {
+			errs = append(errs, fmt.Errorf("the drain %s has %.2f of the rate of patches of objects like a Stream; the limit is %.2f",
+				result.setting.name, share, limits.DrainRegisterShare))
+		}
 		if share := result.share(result.patches); i == 0 && share < limits.DrainShare {
 			errs = append(errs, fmt.Errorf("the drain %s has %.2f of the floor's rate; the limit is %.2f, the aim 0.5",
 				result.setting.name, share, limits.DrainShare))

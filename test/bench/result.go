@@ -81,6 +81,8 @@ type limits struct {
 	Limit quantiles `json:"limit"`
 	// DrainShare is the least share of the floor's rate that an unpaced drain must have.
 	DrainShare float64 `json:"drainShare"`
+	// DrainRegisterShare is the same of the rate at which the API server takes patches of objects like a Stream.
+	DrainRegisterShare float64 `json:"drainRegisterShare"`
 	// From names the runs that the limit comes from.
 	From string `json:"from"`
 }
@@ -99,7 +101,7 @@ func readLimits(path string) (limits, error) {
 	if err := json.Unmarshal(content, &read); err != nil {
 		return limits{}, fmt.Errorf("reading the limits in %s: %w", path, err)
 	}
-	if read.Limit.P50 <= 0 || read.Limit.P99 <= 0 || read.DrainShare <= 0 {
+	if read.Limit.P50 <= 0 || read.Limit.P99 <= 0 || read.DrainShare <= 0 || read.DrainRegisterShare <= 0 {
 		return limits{}, fmt.Errorf("reading the limits in %s: a limit is missing", path)
 	}
 	return read, nil
