@@ -239,8 +239,8 @@ type LastTransfer struct {
 	// ClosedEpoch is the epoch that the source closed: the register's epoch at the completion.
 	// +kubebuilder:validation:Minimum=1
 	ClosedEpoch int64 `json:"closedEpoch"`
-	// Tail is the number of the log segment that closed the session; 0 where unknown. It says where the target is to look, and how far the
-	// log reaches at least.
+	// Tail is the number of the log segment that closed the session, or where it was not closed the one before; 0 where unknown. It says where
+	// the target is to look, and how far the log reaches at least.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Tail int64 `json:"tail,omitempty"`

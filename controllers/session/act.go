@@ -146,10 +146,10 @@ func tailHint(stream *v1alpha1.Stream) int64 {
 // knownSegment returns the number of a segment that the stream's log holds for certain, as far as the register knows. 0: there is none,
 // or the log is to be removed, which may have begun.
 func knownSegment(stream *v1alpha1.Stream) int64 {
-	if !stream.DeletionTimestamp.IsZero() {
+	if !stream.DeletionTimestamp.IsZero() && holdsLog(stream) {
 		return 0
 	}
-	known := tailHint(stream)
+	known := handoff.KnownTail(&stream.Status)
 	if at := stream.Status.OpenedLog; at != nil {
 		known = max(known, at.Segment)
 	}

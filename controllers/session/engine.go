@@ -19,7 +19,8 @@ type StoreEngine struct {
 	// Witnesses returns segments that are in the store if it is the right one; nil: none are known.
 	Witnesses func(context.Context) ([]Witness, error)
 
-	probed atomic.Bool
+	// probed: the store has shown that it can fence. recognized: it is the right one.
+	probed, recognized atomic.Bool
 }
 
 var _ Engine = &StoreEngine{}
@@ -27,24 +28,30 @@ var _ Engine = &StoreEngine{}
 // errNotProbed keeps streams closed until the store has shown that it can fence.
 var errNotProbed = errors.New("the object store has not been found safe yet")
 
+// errNotRecognized makes an agent not ready; streams that it owns may be opened, since each one's own log is looked at then.
+var errNotRecognized = errors.New("the object store has not been found to be the one that the streams are in yet")
+
 // aliveKey is a key that no object has.
 const aliveKey = "probe/alive"
 
-// Check puts the store to the test that it must pass once, and afterwards asks it for a sign of life.
+// Check puts the store to the tests that it must pass once, and afterwards asks it for a sign of life.
 func (e *StoreEngine) Check(ctx context.Context) error {
-	if e.probed.Load() {
+	if e.recognized.Load() {
 		if _, err := e.Store.Get(ctx, aliveKey); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("asking the object store: %w", err)
 		}
 		return nil
 	}
-	if err := store.Probe(ctx, e.Store); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+	if !e.probed.Load() {
+		if err := store.Probe(ctx, e.Store); err != nil {
+			return err //nolint:wrapcheck // says what it was doing
+		}
+		e.probed.Store(true)
 	}
 	if err := e.recognize(ctx); err != nil {
 		return err
 	}
-	e.probed.Store(true)
+	e.recognized.Store(true)
 	return nil
 }
 
@@ -52,8 +59,11 @@ func (e *StoreEngine) Check(ctx context.Context) error {
 // ready: the node says so itself, and the others are not better off. An agent whose store or credentials are wrong from the beginning stops
 // a rolling update.
 func (e *StoreEngine) Ready(*http.Request) error {
-	if !e.probed.Load() {
+	switch {
+	case !e.probed.Load():
 		return errNotProbed
+	case !e.recognized.Load():
+		return errNotRecognized
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/condition"
 	"github.com/streamshift/streamshift/internal/engine/store"
+	"github.com/streamshift/streamshift/internal/handoff"
 )
 
 // TestANodeWithAnotherStoreDoesNotOpen: it would begin the log anew, and clients would find an empty stream. Whoever knows that the store
@@ -60,7 +61,7 @@ func TestTheRegisterKnowsHowFarALogReaches(t *testing.T) {
 	accepting := func(end string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationAcceptLogEnd: end}}
 	}
-	deleted := metav1.ObjectMeta{DeletionTimestamp: new(metav1.Now())}
+	deleted := metav1.ObjectMeta{DeletionTimestamp: new(metav1.Now()), Finalizers: []string{v1alpha1.FinalizerLog}}
 	transferred := func(epoch int64) func(*v1alpha1.StreamStatus) {
 		return func(s *v1alpha1.StreamStatus) { s.LastTransfer = &v1alpha1.LastTransfer{ClosedEpoch: epoch, Tail: 12} }
 	}
@@ -73,8 +74,9 @@ func TestTheRegisterKnowsHowFarALogReaches(t *testing.T) {
 		"opened":                             {status: &opened, want: 7},
 		"closed for a restart":               {status: with(func(s *v1alpha1.StreamStatus) { s.Tail = 9 }), want: 9},
 		"transferred":                        {status: with(transferred(3)), want: 12},
-		"opened since the transfer":          {status: with(transferred(2)), want: 7},
+		"opened since the transfer":          {status: with(transferred(2)), want: 12},
 		"being deleted, its log as well":     {meta: deleted, status: &opened},
+		"being deleted, its log stays":       {meta: metav1.ObjectMeta{DeletionTimestamp: deleted.DeletionTimestamp}, status: &opened, want: 7},
 		"an earlier end is accepted":         {meta: accepting("3"), status: &opened, want: 3},
 		"a later end is accepted":            {meta: accepting("30"), status: &opened, want: 7},
 		"that there is no log is accepted":   {meta: accepting("0"), status: &opened},
@@ -89,5 +91,30 @@ func TestTheRegisterKnowsHowFarALogReaches(t *testing.T) {
 				t.Errorf("segment %d is known, want %d", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestWhatIsKnownOfALogStaysKnown: a node that refuses to open it may be restarted, and the stream may be taken elsewhere.
+func TestWhatIsKnownOfALogStaysKnown(t *testing.T) {
+	stream := &v1alpha1.Stream{Status: v1alpha1.StreamStatus{Node: "a", Epoch: 3, State: v1alpha1.StreamOpen, OpenedLog: &v1alpha1.OpenedLog{Segment: 1}}}
+	pend := func() {
+		stream.Status.PendingTransfer = &v1alpha1.PendingTransfer{Name: "t", UID: "t", Source: stream.Status.Node, Target: stream.Status.Node + "'", Force: true}
+	}
+	now := metav1.Now().Rfc3339Copy()
+	at := metav1.NewMicroTime(now.Time)
+	for _, step := range []struct {
+		name string
+		next func() handoff.Step
+	}{
+		{"closed at 12 and completed", func() handoff.Step { pend(); return handoff.CompleteTransfer(stream, handoff.Closing{Tail: 12}, at) }},
+		{"the target is restarted", func() handoff.Step { return handoff.ReopenAt(stream, 5, at) }},
+		{"it goes on without a session", func() handoff.Step { pend(); return handoff.CompleteTransfer(stream, handoff.Closing{}, at) }},
+		{"it is taken over", func() handoff.Step { pend(); return handoff.TakeOver(stream, at) }},
+		{"its owner is restarted again", func() handoff.Step { return handoff.ReopenAt(stream, 9, at) }},
+	} {
+		stream.Status = step.next().Next
+		if known := knownSegment(stream); known != 12 {
+			t.Errorf("%s: segment %d is known, want 12", step.name, known)
+		}
 	}
 }

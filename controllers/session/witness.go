@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -11,10 +13,10 @@ import (
 )
 
 const (
-	// witnessesAtMost are looked for; one that is found is enough.
-	witnessesAtMost = 8
-	// witnessPage is among how many streams they are looked for.
-	witnessPage = 50
+	// witnessPage is among how many streams witnesses are looked for; one whose segment is found is enough.
+	witnessPage = 200
+	// witnessesAtOnce are looked for at the same time.
+	witnessesAtOnce = 20
 )
 
 // Witness is a segment that is in the object store as long as its stream exists: that of an opening.
@@ -40,16 +42,18 @@ func witnesses(streams []v1alpha1.Stream) []Witness {
 	var found []Witness
 	for i := range streams {
 		stream := &streams[i]
-		if known := knownSegment(stream); stream.Status.OpenedLog != nil && known >= stream.Status.OpenedLog.Segment && len(found) < witnessesAtMost {
-			found = append(found, Witness{client.ObjectKeyFromObject(stream).String(), string(stream.UID), stream.Status.OpenedLog.Segment})
+		opened, deleted := stream.Status.OpenedLog, !stream.DeletionTimestamp.IsZero()
+		if opened != nil && !deleted && knownSegment(stream) >= opened.Segment {
+			found = append(found, Witness{client.ObjectKeyFromObject(stream).String(), string(stream.UID), opened.Segment})
 		}
 	}
 	return found
 }
 
 // recognize returns an error where the store has none of the logs that it must have: another bucket, prefix or folder than the streams were
-// written to passes every other test, and the first stream that is placed there would begin in the wrong place. Where it has only some of
-// them, each stream that is missing speaks for itself when it is opened.
+// written to passes every other test, and the first stream that is placed there would begin in the wrong place. It keeps the agent from
+// getting streams, and a rolling update from going on; it closes no stream. Where some of the logs are there, each stream whose log is
+// missing speaks for itself when it is opened.
 func (e *StoreEngine) recognize(ctx context.Context) error {
 	if e.Witnesses == nil {
 		return nil
@@ -58,10 +62,20 @@ func (e *StoreEngine) recognize(ctx context.Context) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	for _, witness := range all {
-		held, err := engine.Holds(ctx, e.Store, witness.Stream, engine.SegmentNumber(witness.Segment))
-		if err != nil || held {
-			return err //nolint:wrapcheck // says what it was doing
+	for some := range slices.Chunk(all, witnessesAtOnce) {
+		found, errs := make([]bool, len(some)), make([]error, len(some))
+		var looks sync.WaitGroup
+		for i, witness := range some {
+			looks.Go(func() {
+				found[i], errs[i] = engine.Holds(ctx, e.Store, witness.Stream, engine.SegmentNumber(witness.Segment))
+			})
+		}
+		looks.Wait()
+		if slices.Contains(found, true) {
+			return nil
+		}
+		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+			return errs[i]
 		}
 	}
 	return fmt.Errorf("it has no log of the streams that there are, such as segment %d of %s: it is not the object store that they are in, or it has lost them",

@@ -45,7 +45,7 @@ func (r *Reconciler) act(ctx context.Context, view handoff.TransferView, decisio
 	case handoff.TransferSucceed:
 		return r.recordOutcome(ctx, view, decision)
 	case handoff.TransferFail, handoff.TransferCancel:
-		return r.recordNothingMoved(ctx, view, decision)
+		return r.recordUnlessOtherwise(ctx, view, decision)
 	case handoff.TransferFinished:
 		if view.Transfer.Status.ObservedGeneration != view.Transfer.Generation {
 			return r.observeGeneration(ctx, view.Transfer)
@@ -135,8 +135,14 @@ func (r *Reconciler) settleLast(ctx context.Context, view handoff.TransferView) 
 	_, fails := handoff.OpeningFails(view.Stream)
 	lastView.Superseded = view.SourceGone || fails || handoff.OpeningOverdue(view.Stream, r.OpenWithin, view.Now)
 	switch decision := handoff.DecideTransfer(lastView); decision.Action {
-	case handoff.TransferSucceed, handoff.TransferFail:
+	case handoff.TransferSucceed:
 		if err := r.recordOutcome(ctx, lastView, decision); err != nil {
+			return err
+		}
+		return errSettled
+	case handoff.TransferFail:
+		// The owner may have opened it a moment ago, after all.
+		if err := r.recordUnlessOtherwise(ctx, lastView, decision); err != nil {
 			return err
 		}
 		return errSettled
@@ -165,9 +171,9 @@ func (r *Reconciler) recordOutcome(ctx context.Context, view handoff.TransferVie
 	return nil
 }
 
-// recordNothingMoved makes the transfer terminal without a move, where the register, read afresh, does not say otherwise:
-// an accept whose answer was lost may have been taken, and a view that is behind may hide it.
-func (r *Reconciler) recordNothingMoved(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
+// recordUnlessOtherwise makes the transfer terminal without a move, or without an opening, where the register, read afresh, does not say
+// otherwise: an accept whose answer was lost may have been taken, and a view that is behind may hide it.
+func (r *Reconciler) recordUnlessOtherwise(ctx context.Context, view handoff.TransferView, decision handoff.TransferDecision) error {
 	fresh := &v1alpha1.Stream{}
 	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: view.Transfer.Namespace, Name: view.Transfer.Spec.Stream}, fresh); {
 	case apierrors.IsNotFound(err):

@@ -71,10 +71,14 @@ func limited(problem string) string {
 	return strings.ToValidUTF8(problem[:min(len(problem), maxProblem)], "")
 }
 
-// Opened records that the owner opened the session at the register's epoch, and where in its log; nil where unknown.
+// Opened records that the owner opened the session at the register's epoch, and where in its log; nil where unknown: then what is known of
+// an earlier opening stays.
 func Opened(stream *v1alpha1.Stream, openedAt metav1.MicroTime, at *v1alpha1.OpenedLog) Step {
 	next := stream.Status.DeepCopy()
-	next.State, next.OpenedAt, next.OpenedLog = v1alpha1.StreamOpen, &openedAt, at
+	next.State, next.OpenedAt = v1alpha1.StreamOpen, &openedAt
+	if at != nil {
+		next.OpenedLog = at
+	}
 	return propose("Opened", stream, next, openedAt)
 }
 
@@ -117,14 +121,26 @@ func TakeOver(stream *v1alpha1.Stream, committedAt metav1.MicroTime) Step {
 func completion(name string, stream *v1alpha1.Stream, closing Closing, committedAt metav1.MicroTime, forced bool) Step {
 	pending := stream.Status.PendingTransfer
 	next := stream.Status.DeepCopy()
+	tail := closing.Tail
+	if tail == 0 {
+		tail = KnownTail(&stream.Status)
+	}
 	next.LastTransfer = &v1alpha1.LastTransfer{
 		Name: pending.Name, UID: pending.UID, Source: pending.Source, Target: pending.Target,
-		ClosedEpoch: stream.Status.Epoch, Tail: closing.Tail,
+		ClosedEpoch: stream.Status.Epoch, Tail: tail,
 		AcceptedAt: pending.AcceptedAt, StoppedAt: closing.StoppedAt, ClosedAt: closing.ClosedAt, CommittedAt: committedAt, Forced: forced,
 	}
 	next.Node, next.Epoch, next.State = pending.Target, stream.Status.Epoch+1, v1alpha1.StreamOpening
 	next.PendingTransfer, next.OpenedAt, next.Tail = nil, nil, 0
 	return propose(name, stream, next, committedAt)
+}
+
+// KnownTail returns the number of the last closing segment that the register knows of, whatever was opened since; 0 where there is none.
+func KnownTail(register *v1alpha1.StreamStatus) int64 {
+	if last := register.LastTransfer; last != nil {
+		return max(register.Tail, last.Tail)
+	}
+	return register.Tail
 }
 
 // ReopenAt raises the epoch at the same owner.
