@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	headerTimeout = 10 * time.Second
-	// idleTimeout is above the time after which a gateway closes an idle connection, so that a request is never sent on
-	// one that the node is just closing.
+	// idleTimeout is above the time after which clients and gateways close an idle connection, so that a request is never sent on
+	// one that the server is just closing: whoever sent it could not know what became of it. It holds before a connection's first
+	// request as well, by the time for its headers: clients keep spare connections, on which they have sent nothing yet.
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
 	// maxStreamsPerConnection bounds what one gateway may have open on one connection: most of it waits, in long-polls
@@ -28,7 +28,7 @@ func NewServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,
 		Protocols:         &protocols,
-		ReadHeaderTimeout: headerTimeout,
+		ReadHeaderTimeout: idleTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		HTTP2: &http.HTTP2Config{

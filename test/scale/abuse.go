@@ -19,7 +19,7 @@ const (
 	// bomb is the size of a header that is far beyond every limit.
 	bomb = 4 << 20
 	// abusePatience bounds the wait for an answer, or for the end of a connection.
-	abusePatience = 30 * time.Second
+	abusePatience = 150 * time.Second
 )
 
 // endlessBody sends a body of 10 GiB, whose length is told and not.
