@@ -20,10 +20,10 @@ import (
 )
 
 // previous is what an upgrade is tested from: the last release, or, while there is none, an earlier commit. Agents of earlier ones than
-// this one give up on their streams where a manager needs more than a moment, and its gateways may take a request for sent that an ending
-// node has not taken: in an upgrade from those, too, some requests may fail.
+// this one give up on their streams where a manager needs more than a moment; their gateways take a request for sent that an ending
+// node has not taken, and close connections on which a client has sent nothing for 10 s: in an upgrade from those some requests may fail.
 const (
-	previous        = "8b4cc27"
+	previous        = "e607678"
 	previousVersion = "previous"
 )
 
