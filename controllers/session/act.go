@@ -143,16 +143,13 @@ func tailHint(stream *v1alpha1.Stream) int64 {
 	return stream.Status.Tail
 }
 
-// knownSegment returns the number of a segment that the stream's log holds for certain, as far as the register knows. 0: there is none,
-// or the log is to be removed, which may have begun.
+// knownSegment returns what the log is held against when it is opened: what the register knows, or less where its user accepts that, and
+// nothing (0) where the log is to be removed, which may have begun.
 func knownSegment(stream *v1alpha1.Stream) int64 {
 	if !stream.DeletionTimestamp.IsZero() && holdsLog(stream) {
 		return 0
 	}
-	known := handoff.KnownTail(&stream.Status)
-	if at := stream.Status.OpenedLog; at != nil {
-		known = max(known, at.Segment)
-	}
+	known := handoff.KnownSegment(&stream.Status)
 	if end, err := strconv.ParseInt(stream.Annotations[v1alpha1.AnnotationAcceptLogEnd], 10, 64); err == nil {
 		known = min(known, max(end, 0))
 	}

@@ -123,7 +123,7 @@ func completion(name string, stream *v1alpha1.Stream, closing Closing, committed
 	next := stream.Status.DeepCopy()
 	tail := closing.Tail
 	if tail == 0 {
-		tail = KnownTail(&stream.Status)
+		tail = knownTail(&stream.Status)
 	}
 	next.LastTransfer = &v1alpha1.LastTransfer{
 		Name: pending.Name, UID: pending.UID, Source: pending.Source, Target: pending.Target,
@@ -135,8 +135,18 @@ func completion(name string, stream *v1alpha1.Stream, closing Closing, committed
 	return propose(name, stream, next, committedAt)
 }
 
-// KnownTail returns the number of the last closing segment that the register knows of, whatever was opened since; 0 where there is none.
-func KnownTail(register *v1alpha1.StreamStatus) int64 {
+// KnownSegment returns the number of a segment that the log holds for certain, as far as the register knows: the last closing one, or that
+// of the last opening. Numbers only rise, so a log that ends before it is not the stream's. 0 where there is none.
+func KnownSegment(register *v1alpha1.StreamStatus) int64 {
+	known := knownTail(register)
+	if at := register.OpenedLog; at != nil {
+		known = max(known, at.Segment)
+	}
+	return known
+}
+
+// knownTail returns the number of the last closing segment that the register knows of, whatever was opened since; 0 where there is none.
+func knownTail(register *v1alpha1.StreamStatus) int64 {
 	if last := register.LastTransfer; last != nil {
 		return max(register.Tail, last.Tail)
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,16 +18,22 @@ import (
 	"github.com/streamshift/streamshift/test/timeline"
 )
 
+// startNodeOn starts a node with an object store of its own. It is gone after the spec.
+func startNodeOn(ctx context.Context, name, store string) {
+	GinkgoHelper()
+	node, err := cluster.StartNode(ctx, localcluster.NodeOptions{Name: name, Slots: 10, Store: store})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(node.Stop()).To(Succeed())
+		Expect(cluster.Client().Delete(ctx, getNode(ctx, name))).To(Succeed())
+	})
+}
+
 var _ = Describe("A node with another object store than the others", func() {
 	It("says so, and takes no streams", func(ctx SpecContext) {
 		stream := newStream(ctx, "elsewhere")
 		const name = "node-with-another-store"
-		node, err := cluster.StartNode(ctx, localcluster.NodeOptions{Name: name, Slots: 10, Store: "mem://"})
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) {
-			Expect(node.Stop()).To(Succeed())
-			Expect(cluster.Client().Delete(ctx, getNode(ctx, name))).To(Succeed())
-		})
+		startNodeOn(ctx, name, "mem://")
 		var ready metav1.Condition
 		Eventually(ctx, func() string {
 			ready, _ = condition.Get(getNode(ctx, name).Status.Conditions, v1alpha1.ConditionReady)
@@ -34,7 +41,7 @@ var _ = Describe("A node with another object store than the others", func() {
 		}).WithTimeout(patience).WithPolling(50 * time.Millisecond).Should(ContainSubstring("it has no log of the streams that there are"))
 		Expect(ready.Status).To(Equal(metav1.ConditionFalse))
 
-		err = cluster.Apply(ctx, transferManifest("elsewhere", namespace, stream.Name, name, ""))
+		err := cluster.Apply(ctx, transferManifest("elsewhere", namespace, stream.Name, name, ""))
 		Expect(err).To(MatchError(ContainSubstring("is not ready")))
 	}, SpecTimeout(drainLimit))
 })
@@ -77,14 +84,7 @@ var _ = Describe("A stream whose log is not in the object store", func() {
 var _ = Describe("A node whose object store does not answer", func() {
 	It("says so, and takes no streams", func(ctx SpecContext) {
 		const name = "node-without-store"
-		node, err := cluster.StartNode(ctx, localcluster.NodeOptions{
-			Name: name, Slots: 10, Store: "s3://nowhere?region=none&anonymous=true&use_path_style=true&endpoint=http://127.0.0.1:1",
-		})
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) {
-			Expect(node.Stop()).To(Succeed())
-			Expect(cluster.Client().Delete(ctx, getNode(ctx, name))).To(Succeed())
-		})
+		startNodeOn(ctx, name, "s3://nowhere?region=none&anonymous=true&use_path_style=true&endpoint=http://127.0.0.1:1")
 		var ready metav1.Condition
 		Eventually(ctx, func() string {
 			ready, _ = condition.Get(getNode(ctx, name).Status.Conditions, v1alpha1.ConditionReady)
@@ -94,7 +94,7 @@ var _ = Describe("A node whose object store does not answer", func() {
 		Expect(ready.Message).To(ContainSubstring("cannot use the object store"))
 
 		stream := newStream(ctx, "not-without-store")
-		err = cluster.Apply(ctx, transferManifest("not-without-store", namespace, stream.Name, name, ""))
+		err := cluster.Apply(ctx, transferManifest("not-without-store", namespace, stream.Name, name, ""))
 		Expect(err).To(MatchError(ContainSubstring("is not ready")))
 	}, SpecTimeout(drainLimit))
 })
