@@ -86,7 +86,7 @@ YAML
 } >"$templates/rights.yaml"
 {
   header
-  documents config/webhook/transfers.yaml config/webhook/service.yaml config/policy/admission/{agent_nodes,agent_streams,register}.yaml
+  documents config/webhook/validating.yaml config/webhook/service.yaml config/policy/admission/{agent_nodes,agent_streams,register}.yaml
 } >"$templates/admission.yaml"
 {
   header

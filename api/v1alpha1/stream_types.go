@@ -69,11 +69,12 @@ type StreamSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="creation is immutable"
 	Creation Creation `json:"creation,omitempty"`
 
-	// ContentType of the stream's records.
+	// ContentType of the stream's records, such as application/json.
 	// +optional
 	// +kubebuilder:default="application/octet-stream"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/; ]+/[^/; ]+ *(;.*)?$')",message="must be a media type such as application/json"
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="contentType is immutable: records that are stored already have it"
 	ContentType string `json:"contentType,omitempty"`
 

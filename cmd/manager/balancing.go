@@ -39,6 +39,9 @@ func addBalancing(
 	if err := placing.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
+	if err := (&rebalance.Validator{Now: wallclock.Now}).SetupWithManager(mgr); err != nil {
+		return err
+	}
 	rebalancing := &rebalance.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Views: views, Slots: ledger, Maker: maker,
 		Events: mgr.GetEventRecorder("streamshift"), Now: wallclock.Now,

@@ -52,6 +52,21 @@ var _ = Describe("A rebalance", func() {
 			Expect(tally.Clean()).To(BeTrue(), "%+v, failed requests: %v", tally, run.Faults())
 		}
 	}, SpecTimeout(rebalanceLimit))
+
+	It("is refused at once where its schedule cannot be read", func(ctx SpecContext) {
+		object := &v1alpha1.StreamRebalance{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "at-night"},
+			Spec:       v1alpha1.StreamRebalanceSpec{Schedule: "at night", Approval: v1alpha1.ApprovalManual},
+		}
+		Expect(cluster.Client().Create(ctx, object)).To(MatchError(ContainSubstring(`spec.schedule "at night" cannot be read`)))
+		object.Spec.Schedule, object.Spec.TimeZone = "0 2 * * *", "Mars/Base"
+		Expect(cluster.Client().Create(ctx, object)).To(MatchError(ContainSubstring(`spec.timeZone "Mars/Base" is not known`)))
+		object.Spec.TimeZone = "Europe/Berlin"
+		Expect(cluster.Client().Create(ctx, object)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(cluster.Client().Delete(ctx, object)).To(Succeed()) })
+		object.Spec.Schedule = "0 25 * * *"
+		Expect(cluster.Client().Update(ctx, object)).To(MatchError(ContainSubstring(`spec.schedule "0 25 * * *" cannot be read`)))
+	}, SpecTimeout(rebalanceLimit))
 })
 
 // awaitRebalance waits and reads the rebalance as it is then.

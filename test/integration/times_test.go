@@ -15,7 +15,7 @@ import (
 
 // A component that cannot decode one Stream reads no Stream at all: its list fails as a whole. So the API server must refuse whatever
 // Go's decoding does, though its own formats of durations and times take more.
-var _ = Describe("Durations and times of a stream", func() {
+var _ = Describe("Durations, times and media types of a stream", func() {
 	create := func(ctx context.Context, spec map[string]any) (client.Object, error) {
 		streams++
 		object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
@@ -32,9 +32,10 @@ var _ = Describe("Durations and times of a stream", func() {
 	}
 
 	for field, values := range map[string][]string{
-		"ttl":       {"banana", "", "3 days", "1d", "5", "-5s", "+5s", "1h -5m", "9999999999999h", "2562048h", "1 h"},
-		"age":       {"banana", "", "3 days", "1d", "5", "-5s", "+5s", "1h -5m", "9999999999999h", "2562048h", "1 h"},
-		"expiresAt": {"soon", "", "2030-01-31", "2030-01-31T12:00:00.Z", "2030-01-31T12:00:00.0000000000Z", "2030-01-31T12:00:00,5Z", "2030-01-31t12:00:00.000000z", "2030-01-31T12:00:00x000000Z", "2030-01-31T12:00:00.000000", "2030-02-30T12:00:00.000000Z", "2030-01-31T12:00:00.000000+99:99"},
+		"ttl":         {"banana", "", "3 days", "1d", "5", "-5s", "+5s", "1h -5m", "9999999999999h", "2562048h", "1 h"},
+		"age":         {"banana", "", "3 days", "1d", "5", "-5s", "+5s", "1h -5m", "9999999999999h", "2562048h", "1 h"},
+		"expiresAt":   {"soon", "", "2030-01-31", "2030-01-31T12:00:00.Z", "2030-01-31T12:00:00.0000000000Z", "2030-01-31T12:00:00,5Z", "2030-01-31t12:00:00.000000z", "2030-01-31T12:00:00x000000Z", "2030-01-31T12:00:00.000000", "2030-02-30T12:00:00.000000Z", "2030-01-31T12:00:00.000000+99:99"},
+		"contentType": {"", "json", "/json", "application/", "application/json/x", "application; charset=utf-8", "a b/c"},
 	} {
 		for _, value := range values {
 			It(fmt.Sprintf("refuses %q as %s", value, field), func(ctx SpecContext) {
@@ -44,8 +45,9 @@ var _ = Describe("Durations and times of a stream", func() {
 		}
 	}
 	for field, values := range map[string][]string{
-		"ttl": {"0s", "1h30m", "1.5h", "500ms", "1h0m0s", "100µs", "100us", "2562047h"},
-		"age": {"0s", "1h30m", "2562047h"},
+		"ttl":         {"0s", "1h30m", "1.5h", "500ms", "1h0m0s", "100µs", "100us", "2562047h"},
+		"age":         {"0s", "1h30m", "2562047h"},
+		"contentType": {"application/json", "text/plain; charset=utf-8", "text/plain ;charset=utf-8", "application/vnd.a+json", "Text/X-1"},
 		"expiresAt": {
 			"2030-01-31T12:00:00Z", "2030-01-31T12:00:00.5Z", "2030-01-31T12:00:00.123456789Z", "2030-01-31T12:00:00.123456+14:00",
 			"2030-01-31T12:00:00-05:00", "0001-01-01T00:00:00Z",
