@@ -69,7 +69,7 @@ func newCommand() *cobra.Command {
 		"for how long a transfer may keep requests waiting before its target gets fewer at the same time; 0 for never slower")
 	flags.DurationVar(&o.takeoverAfter, "takeover-after", 30*time.Second, "for how long a node must be gone before its streams are taken over; 0 for never")
 	flags.DurationVar(&o.openWithin, "open-within", 30*time.Second,
-		"for how long a node may try to open a stream before the stream goes to another one; 0 for ever")
+		"for how long a node may try to open a stream before the stream goes to another one, longer where others have failed before it; 0 for ever")
 	flags.StringVar(&o.drainMode, "drain-mode", string(guard.Strict),
 		"how kubectl drain is made to wait for streams, by a guard pod on each node that holds some: "+
 			"Strict refuses to evict it until they have left, Graceful lets it end when they have left or --drain-grace is over, Off has no guards")

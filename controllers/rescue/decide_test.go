@@ -57,3 +57,35 @@ func TestDecide(t *testing.T) {
 		})
 	}
 }
+
+// TestPatienceGrows: a stream that nobody can open goes from node to node ever more slowly.
+func TestPatienceGrows(t *testing.T) {
+	const within = 30 * time.Second
+	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(committed time.Duration) *v1alpha1.Stream {
+		stream := &v1alpha1.Stream{Status: v1alpha1.StreamStatus{Node: "a", Epoch: 3, State: v1alpha1.StreamOpening}}
+		stream.Status.LastTransfer = &v1alpha1.LastTransfer{CommittedAt: metav1.NewMicroTime(began.Add(committed))}
+		stream.Status.Conditions = condition.Merge(nil, 1, metav1.NewTime(began), condition.OfStream(&stream.Status)...)
+		return stream
+	}
+	open := at(time.Hour)
+	open.Status.State = v1alpha1.StreamOpen
+	for name, c := range map[string]struct {
+		stream *v1alpha1.Stream
+		within time.Duration
+		want   time.Duration
+	}{
+		"the first owner":               {at(-time.Hour), within, within},
+		"one that came at once":         {at(0), within, within},
+		"one after a few others":        {at(3 * time.Minute), within, 90 * time.Second},
+		"one after very many":           {at(time.Hour), within, 20 * within},
+		"one that has opened it":        {open, within, within},
+		"one that may try for ever yet": {at(time.Hour), 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := patience(c.stream, c.within); got != c.want {
+				t.Errorf("it may try for %v, want %v", got, c.want)
+			}
+		})
+	}
+}

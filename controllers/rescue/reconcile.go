@@ -39,6 +39,8 @@ const (
 	workers = 4
 	// lookAgain is when a stream that no node can take, or that is being transferred already, is looked at again.
 	lookAgain = 5 * time.Second
+	// mostPatience is how many times OpenWithin an owner may try at most, where owners before it have failed.
+	mostPatience = 20
 )
 
 // SetupWithManager registers the controller. It sees only streams that are being opened.
@@ -69,7 +71,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, stream); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	v := view{stream: r.Views.Newest(stream), within: r.OpenWithin, now: r.Now()}
+	v := view{stream: r.Views.Newest(stream), now: r.Now()}
+	v.within = patience(v.stream, r.OpenWithin)
 	if handoff.OpeningOverdue(v.stream, v.within, v.now) {
 		if err := r.readNodes(ctx, &v); err != nil {
 			return ctrl.Result{}, err
@@ -89,9 +92,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: d.again}, nil
 }
 
+// patience returns for how long the owner may try: half of the time for which the stream has been without an open session when it came,
+// at least within and at most mostPatience times that. A stream that no node can open waits for a person; it is tried everywhere, but
+// many of them must not go round as fast as they can meanwhile.
+func patience(stream *v1alpha1.Stream, within time.Duration) time.Duration {
+	since, opening := handoff.OpeningSince(stream)
+	ready, found := condition.Get(stream.Status.Conditions, v1alpha1.ConditionReady)
+	if !opening || !found {
+		return within
+	}
+	before := since.Sub(ready.LastTransitionTime.Time)
+	return min(max(within, before/2), mostPatience*within)
+}
+
 // view is everything that a decision is made from.
 type view struct {
 	stream *v1alpha1.Stream
+	// within is for how long the owner may try; 0: for ever.
 	within time.Duration
 	now    time.Time
 	// owner is the present one's object, nil where it is not registered; nodes are all of them. Both are read only where
