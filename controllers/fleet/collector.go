@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -12,7 +13,7 @@ import (
 	"github.com/streamshift/streamshift/api/v1alpha1"
 )
 
-// +kubebuilder:rbac:groups=streamshift.io,resources=streams;streamnodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=streamshift.io,resources=streams;streamnodes;streamrebalances,verbs=get;list;watch
 
 // readTimeout bounds one look at the cache, which waits for nothing but the cache's first filling.
 const readTimeout = 5 * time.Second
@@ -23,7 +24,7 @@ type Collector struct {
 	Client client.Reader
 	Log    logr.Logger
 
-	ready, slots, owned, inbound, notReady *prometheus.Desc
+	ready, slots, owned, inbound, notReady, rebalances *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -39,12 +40,14 @@ func New(reader client.Reader, log logr.Logger) *Collector {
 		inbound: prometheus.NewDesc("streamshift_fleet_node_inbound_transfers", "Pending transfers to a node.", node, nil),
 		notReady: prometheus.NewDesc("streamshift_fleet_not_ready_streams",
 			"Streams that no node serves, by the reason of their condition Ready.", []string{"reason"}, nil),
+		rebalances: prometheus.NewDesc("streamshift_fleet_rebalances",
+			"Rebalances, by the phase of their latest plan and by whether they have a schedule.", []string{"phase", "scheduled"}, nil),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, description := range []*prometheus.Desc{c.ready, c.slots, c.owned, c.inbound, c.notReady} {
+	for _, description := range []*prometheus.Desc{c.ready, c.slots, c.owned, c.inbound, c.notReady, c.rebalances} {
 		descriptions <- description
 	}
 }
@@ -63,6 +66,11 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 		c.Log.Error(err, "Cannot read streams for metrics")
 		return
 	}
+	var rebalances v1alpha1.StreamRebalanceList
+	if err := c.Client.List(ctx, &rebalances, client.UnsafeDisableDeepCopy); err != nil {
+		c.Log.Error(err, "Cannot read rebalances for metrics")
+		return
+	}
 	owned, inbound := map[string]int{}, map[string]int{}
 	notReady := map[string]int{v1alpha1.ReasonCannotOpen: 0, v1alpha1.ReasonNoEligibleNode: 0} // what alerts look for is always there
 	for i := range streams.Items {
@@ -77,8 +85,8 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 			notReady[ready.Reason]++
 		}
 	}
-	gauge := func(description *prometheus.Desc, value int, label string) {
-		into <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, float64(value), label)
+	gauge := func(description *prometheus.Desc, value int, labels ...string) {
+		into <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, float64(value), labels...)
 	}
 	for i := range nodes.Items {
 		node := &nodes.Items[i]
@@ -93,5 +101,14 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 	}
 	for reason, count := range notReady {
 		gauge(c.notReady, count, reason)
+	}
+	type kind struct{ phase, scheduled string }
+	counts := map[kind]int{}
+	for i := range rebalances.Items {
+		r := &rebalances.Items[i]
+		counts[kind{string(r.Status.Phase), strconv.FormatBool(r.Spec.Schedule != "")}]++
+	}
+	for k, count := range counts {
+		gauge(c.rebalances, count, k.phase, k.scheduled)
 	}
 }

@@ -32,7 +32,14 @@ func node(name string, ready metav1.ConditionStatus) *v1alpha1.StreamNode {
 	}
 }
 
-func TestEveryNodeAndEveryReasonIsCounted(t *testing.T) {
+func rebalance(name, schedule string, phase v1alpha1.RebalancePhase) *v1alpha1.StreamRebalance {
+	return &v1alpha1.StreamRebalance{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1alpha1.StreamRebalanceSpec{Schedule: schedule},
+		Status: v1alpha1.StreamRebalanceStatus{Phase: phase},
+	}
+}
+
+func TestEveryNodeReasonAndPhaseIsCounted(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -41,6 +48,8 @@ func TestEveryNodeAndEveryReasonIsCounted(t *testing.T) {
 		node("node-a", metav1.ConditionTrue), node("node-b", metav1.ConditionUnknown),
 		stream("one", "node-a", "", ""), stream("two", "node-a", "node-b", ""), stream("three", "node-b", "", v1alpha1.ReasonCannotOpen),
 		stream("four", "", "", v1alpha1.ReasonNoEligibleNode),
+		rebalance("nightly", "30 2 * * *", v1alpha1.RebalanceFailed), rebalance("weekly", "30 2 * * 0", v1alpha1.RebalanceFailed),
+		rebalance("once", "", v1alpha1.RebalanceFailed),
 	}
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 	want := `
@@ -64,6 +73,10 @@ streamshift_fleet_node_streams{node="node-b"} 1
 # TYPE streamshift_fleet_not_ready_streams gauge
 streamshift_fleet_not_ready_streams{reason="CannotOpen"} 1
 streamshift_fleet_not_ready_streams{reason="NoEligibleNode"} 1
+# HELP streamshift_fleet_rebalances Rebalances, by the phase of their latest plan and by whether they have a schedule.
+# TYPE streamshift_fleet_rebalances gauge
+streamshift_fleet_rebalances{phase="Failed",scheduled="false"} 1
+streamshift_fleet_rebalances{phase="Failed",scheduled="true"} 2
 `
 	if err := testutil.CollectAndCompare(New(reader, logr.Discard()), strings.NewReader(want)); err != nil {
 		t.Error(err)

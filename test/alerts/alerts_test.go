@@ -62,6 +62,12 @@ var cases = map[string][]struct {
 		{"streams cannot leave", `streamshift_drain_blocked_streams{node="a"} 0x9 2x60`, 20},
 		{"the drain goes on", `streamshift_drain_blocked_streams{node="a"} 0x60`, -1},
 	},
+	"StreamshiftRebalanceFailed": {
+		{"the latest plan of a nightly one failed", `streamshift_fleet_rebalances{phase="Failed",scheduled="true"} 0x9 1x60`, 15},
+		{"the next plan follows at once", `streamshift_fleet_rebalances{phase="Stale",scheduled="true"} 0x9 1x3 0x60`, -1},
+		{"one without a schedule failed, whose author has seen it",
+			"streamshift_fleet_rebalances{phase=\"Failed\",scheduled=\"false\"} 1x60\nstreamshift_fleet_rebalances{phase=\"Succeeded\",scheduled=\"true\"} 1x60", -1},
+	},
 	"StreamshiftStoreErrors": {
 		{"one request in ten fails", "streamshift_store_request_errors_total{pod=\"n\",operation=\"create\"} 0+6x90\n" +
 			"streamshift_store_request_seconds_count{pod=\"n\",operation=\"create\"} 0+60x90", 6},
