@@ -110,16 +110,17 @@ var _ = Describe("A drain", func() {
 	}, SpecTimeout(drainLimit))
 })
 
-// pointWebhook has the API server look for the webhook at another port until the end of the spec.
+// pointWebhook has the API server look for the manager's webhooks at another port until the end of the spec.
 func pointWebhook(ctx context.Context, port int32) {
 	GinkgoHelper()
 	point := func(ctx context.Context, port int32) (before int32) {
 		hooks := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "streamshift"}}
 		Expect(cluster.Client().Get(ctx, client.ObjectKeyFromObject(hooks), hooks)).To(Succeed())
-		Expect(hooks.Webhooks).To(HaveLen(1))
-		service := hooks.Webhooks[0].ClientConfig.Service
-		before = *service.Port
-		service.Port = &port
+		Expect(hooks.Webhooks).NotTo(BeEmpty())
+		before = *hooks.Webhooks[0].ClientConfig.Service.Port
+		for _, hook := range hooks.Webhooks {
+			hook.ClientConfig.Service.Port = &port
+		}
 		Expect(cluster.Client().Update(ctx, hooks)).To(Succeed())
 		return before
 	}
