@@ -7,6 +7,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
@@ -27,7 +28,10 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*view, 
 		return nil, nil
 	}
 	v := &view{object: object, now: r.Now()}
-	v.next, v.invalid = nextRun(&object.Spec, v.now)
+	var invalid *field.Error
+	if v.next, invalid = nextRun(&object.Spec, v.now); invalid != nil {
+		v.invalid = invalid.Error()
+	}
 	run := object.Status.Run
 	if run == nil || run.EndedAt != nil {
 		return v, nil
@@ -57,22 +61,23 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*view, 
 }
 
 // nextRun returns the first time of the schedule after now, or what is wrong with it.
-func nextRun(spec *v1alpha1.StreamRebalanceSpec, now time.Time) (next time.Time, invalid string) {
+func nextRun(spec *v1alpha1.StreamRebalanceSpec, now time.Time) (next time.Time, invalid *field.Error) {
 	if spec.Schedule == "" {
-		return time.Time{}, ""
+		return time.Time{}, nil
 	}
 	zone, err := time.LoadLocation(spec.TimeZone)
 	if err != nil {
-		return time.Time{}, fmt.Sprintf("spec.timeZone %q is not known: %v", spec.TimeZone, err)
+		return time.Time{}, field.Invalid(field.NewPath("spec", "timeZone"), spec.TimeZone, fmt.Sprintf("is not known: %v", err))
 	}
+	path := field.NewPath("spec", "schedule")
 	schedule, err := cron.ParseStandard(spec.Schedule)
 	if err != nil {
-		return time.Time{}, fmt.Sprintf("spec.schedule %q cannot be read: %v", spec.Schedule, err)
+		return time.Time{}, field.Invalid(path, spec.Schedule, fmt.Sprintf("cannot be read: %v", err))
 	}
 	if next = schedule.Next(now.In(zone)); next.IsZero() {
-		return next, fmt.Sprintf("spec.schedule %q has no time in the next years", spec.Schedule)
+		return next, field.Invalid(path, spec.Schedule, "has no time in the next years")
 	}
-	return next.UTC(), ""
+	return next.UTC(), nil
 }
 
 // drains tells whether streams that can leave are to leave a node.

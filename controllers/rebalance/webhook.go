@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	webhookadmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -48,10 +49,9 @@ func (*Validator) ValidateDelete(context.Context, *v1alpha1.StreamRebalance) (we
 
 func (v *Validator) validate(object *v1alpha1.StreamRebalance) error {
 	_, invalid := nextRun(&object.Spec, v.Now())
-	if invalid == "" {
+	if invalid == nil {
 		return nil
 	}
-	err := apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("StreamRebalance").GroupKind(), object.Name, nil)
-	err.ErrStatus.Message = invalid
-	return err
+	// kubectl prints the list, and nothing else of an error of this kind.
+	return apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("StreamRebalance").GroupKind(), object.Name, field.ErrorList{invalid})
 }

@@ -1,8 +1,11 @@
 package rebalance
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 )
@@ -35,6 +38,9 @@ func TestASpecIsRefusedOnceItsScheduleIsWrong(t *testing.T) {
 			}
 			if (err != nil) != c.refused {
 				t.Errorf("got %v, want refused: %v", err, c.refused)
+			}
+			if details := (*apierrors.StatusError)(nil); errors.As(err, &details) && len(details.ErrStatus.Details.Causes) == 0 {
+				t.Errorf("%v has no causes: kubectl would not say why", err)
 			}
 		})
 	}

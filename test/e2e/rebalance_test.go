@@ -58,15 +58,15 @@ var _ = Describe("A rebalance", func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "at-night"},
 			Spec:       v1alpha1.StreamRebalanceSpec{Schedule: "at night", Approval: v1alpha1.ApprovalManual},
 		}
-		Expect(cluster.Client().Create(ctx, object)).To(MatchError(ContainSubstring(`spec.schedule "at night" cannot be read`)))
+		Expect(cluster.Client().Create(ctx, object)).To(MatchError(ContainSubstring(`spec.schedule: Invalid value: "at night": cannot be read`)))
 		object.Spec.Schedule, object.Spec.TimeZone = "0 2 * * *", "Mars/Base"
-		Expect(cluster.Client().Create(ctx, object)).To(MatchError(ContainSubstring(`spec.timeZone "Mars/Base" is not known`)))
+		Expect(cluster.Client().Create(ctx, object)).To(MatchError(ContainSubstring(`spec.timeZone: Invalid value: "Mars/Base": is not known`)))
 		object.Spec.TimeZone = "Europe/Berlin"
 		Expect(cluster.Client().Create(ctx, object)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster.Client().Delete(ctx, object)).To(Succeed()) })
 		read := client.MergeFrom(object.DeepCopy()) // a patch, since the manager writes the object too
 		object.Spec.Schedule = "0 25 * * *"
-		Expect(cluster.Client().Patch(ctx, object, read)).To(MatchError(ContainSubstring(`spec.schedule "0 25 * * *" cannot be read`)))
+		Expect(cluster.Client().Patch(ctx, object, read)).To(MatchError(ContainSubstring(`spec.schedule: Invalid value: "0 25 * * *": cannot be read`)))
 	}, SpecTimeout(rebalanceLimit))
 })
 

@@ -192,7 +192,10 @@ func TestTheHealthOfARebalanceInEveryPhase(t *testing.T) {
 	crowd(t, "h", 3)
 	apply(t, rebalanceManifest("h-scheduled", `schedule: "0 0 29 2 *"`))
 	expect("h-scheduled", v1alpha1.RebalancePlanning, healthy)
+	g.Expect(cluster.Apply(t.Context(), rebalanceManifest("h-invalid", `schedule: "at night"`))).To(MatchError(ContainSubstring("cannot be read")))
+	g.Expect(streamshift.Manager.Kill()).To(Succeed()) // so that it is let in
 	apply(t, rebalanceManifest("h-invalid", `schedule: "at night"`))
+	g.Expect(streamshift.Manager.Restart(t.Context())).To(Succeed())
 	expect("h-invalid", v1alpha1.RebalanceFailed, broken)
 	apply(t, rebalanceManifest("h-suspended", "suspend: true"))
 	expect("h-suspended", v1alpha1.RebalanceStopped, waitsForYou)
