@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -212,4 +213,30 @@ func TestTheWebhookServesWhatIsKept(t *testing.T) {
 	if err := s.Check(nil); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestAReplicaServesTheNextCertificateWithinSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.Settings = pki.Settings{Authority: 365 * 24 * time.Hour, Certificate: 30 * 24 * time.Hour, Settle: time.Hour}
+		b.keep(t)
+		s := &Serving{Reader: b.Client, Namespace: system, Settings: b.Settings, Log: logr.Discard()}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- s.Start(ctx) }()
+		synctest.Wait()
+		if err := b.Client.Delete(ctx, b.secret(t, AuthoritySecret)); err != nil {
+			t.Fatal(err)
+		}
+		b.keep(t)
+		time.Sleep(servingPause)
+		synctest.Wait()
+		if !bytes.Equal(s.current.Load().pem, b.secret(t, WebhookSecret).Data[corev1.TLSCertKey]) {
+			t.Errorf("the certificate before is served %v after the next was made", servingPause)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

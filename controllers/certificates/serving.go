@@ -34,6 +34,10 @@ type served struct {
 	certificate tls.Certificate
 }
 
+// servingPause bounds for how long a replica serves a certificate after the next one was made: the API server fails calls meanwhile, where
+// the one before has ended while no manager ran, or its authority is gone.
+const servingPause = 5 * time.Second
+
 var errNoCertificate = errors.New("the webhook has no certificate yet")
 
 // Configure has a server show the newest certificate.
@@ -64,7 +68,7 @@ func (s *Serving) Start(ctx context.Context) error {
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
 			s.Log.Error(err, "Could not read the webhook's certificate, trying again")
 		}
-		wait := pause(s.Settings)
+		wait := min(pause(s.Settings), servingPause)
 		if s.current.Load() == nil {
 			wait = shortestPause
 		}

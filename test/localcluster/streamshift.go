@@ -2,6 +2,7 @@ package localcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -67,7 +68,8 @@ func (c *Cluster) StartStreamshift(ctx context.Context, layout Layout) (*Streams
 	return started, nil
 }
 
-// AwaitNode waits until the node is registered and the manager takes it for ready.
+// AwaitNode waits until the node is registered, the manager takes it for ready, and both have forgotten that an agent before it was about
+// to end.
 func (c *Cluster) AwaitNode(ctx context.Context, name string) error {
 	return poll(ctx, "node "+name+" to be taken for ready", startTimeout, func(ctx context.Context) error {
 		var node v1alpha1.StreamNode
@@ -76,6 +78,10 @@ func (c *Cluster) AwaitNode(ctx context.Context, name string) error {
 		}
 		if !meta.IsStatusConditionTrue(node.Status.Conditions, v1alpha1.ConditionReady) {
 			return fmt.Errorf("its conditions are %v", node.Status.Conditions)
+		}
+		draining := meta.FindStatusCondition(node.Status.Conditions, v1alpha1.ConditionDraining)
+		if node.Status.Stopping || draining != nil && draining.Reason == v1alpha1.ReasonStopping {
+			return errors.New("its agent is about to end")
 		}
 		return nil
 	})
