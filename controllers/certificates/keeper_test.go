@@ -229,7 +229,7 @@ func TestAReplicaServesTheNextCertificateWithinSeconds(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.keep(t)
-		time.Sleep(servingPause)
+		time.Sleep(servingPause) //nolint:forbidigo // by the bubble's clock
 		synctest.Wait()
 		if !bytes.Equal(s.current.Load().pem, b.secret(t, WebhookSecret).Data[corev1.TLSCertKey]) {
 			t.Errorf("the certificate before is served %v after the next was made", servingPause)
