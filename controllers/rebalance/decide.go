@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/condition"
 )
@@ -30,7 +32,7 @@ type view struct {
 	now    time.Time
 	// next is the first time of the schedule after now; zero without a schedule. invalid says what is wrong with it.
 	next    time.Time
-	invalid string
+	invalid *field.Error
 	// plan is the one that status names; nil where there is none.
 	plan *plan
 	// results of the moves from run.settled on: of all that are left before the run has begun, of some afterwards.
@@ -56,11 +58,11 @@ type decision struct {
 // decide is pure.
 func decide(v *view) decision {
 	spec, status := &v.object.Spec, &v.object.Status
-	if v.invalid != "" {
+	if v.invalid != nil {
 		if v.said(v1alpha1.ReasonInvalidSpec) {
 			return decision{action: wait}
 		}
-		return decision{action: end, phase: v1alpha1.RebalanceFailed, reason: v1alpha1.ReasonInvalidSpec, message: v.invalid}
+		return decision{action: end, phase: v1alpha1.RebalanceFailed, reason: v1alpha1.ReasonInvalidSpec, message: v.invalid.Error()}
 	}
 	run := status.Run
 	switch {

@@ -7,10 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/streamshift/streamshift/api/v1alpha1"
 	"github.com/streamshift/streamshift/internal/condition"
 )
+
+var unreadable = field.Invalid(field.NewPath("spec", "schedule"), "x", "cannot be read")
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
@@ -95,7 +98,7 @@ func TestDecide(t *testing.T) {
 			view:       with(started(viewOf(4, succeeded, toStart)), func(v *view) { v.object.Status.Run.Settled, v.object.Status.Run.Succeeded = 2, 2 }),
 			wantAction: execute, wantPhase: "Executing", wantReason: "Executing", wantStart: []int{3}, wantSettled: 1},
 		"a run that has ended stays as it is": {view: with(started(viewOf(1, failed)), func(v *view) { v.object.Status.Run.EndedAt = &metav1.Time{Time: noon} }), wantAction: wait},
-		"a schedule that cannot be read":      {view: with(viewOf(0), func(v *view) { v.object.Spec.Schedule, v.invalid = "x", "spec.schedule cannot be read" }), wantAction: end, wantPhase: "Failed", wantReason: "InvalidSpec"},
+		"a schedule that cannot be read":      {view: with(viewOf(0), func(v *view) { v.object.Spec.Schedule, v.invalid = "x", unreadable }), wantAction: end, wantPhase: "Failed", wantReason: "InvalidSpec"},
 		"with a schedule the first plan is made in its time": {
 			view: with(viewOf(0), func(v *view) { v.object.Spec.Schedule, v.object.Status.Run = "0 13 * * *", nil }), wantAction: wait, wantPhase: "Planning", wantReason: "Scheduled"},
 		"and then": {
@@ -166,7 +169,7 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 
 func TestWhatCannotBeReadIsSaidOnce(t *testing.T) {
 	v := with(viewOf(0), func(v *view) {
-		v.object.Spec.Schedule, v.object.Status.Run, v.object.Generation, v.invalid = "at night", nil, 3, "spec.schedule cannot be read"
+		v.object.Spec.Schedule, v.object.Status.Run, v.object.Generation, v.invalid = "at night", nil, 3, unreadable
 	})
 	d := decide(v)
 	v.object.Status = statusOf(v, d, nil)

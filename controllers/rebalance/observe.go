@@ -28,10 +28,7 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*view, 
 		return nil, nil
 	}
 	v := &view{object: object, now: r.Now()}
-	var invalid *field.Error
-	if v.next, invalid = nextRun(&object.Spec, v.now); invalid != nil {
-		v.invalid = invalid.Error()
-	}
+	v.next, v.invalid = nextRun(&object.Spec, v.now)
 	run := object.Status.Run
 	if run == nil || run.EndedAt != nil {
 		return v, nil
