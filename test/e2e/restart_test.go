@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -34,7 +35,7 @@ var _ = DescribeTable("A clean restart in the middle of a transfer loses nothing
 		source, target := stream.Status.Node, otherNode(stream.Status.Node)
 		key := newTransfer(ctx, stream.Name, target, "restart-"+name)
 		awaitAccepted(ctx, stream.Name, key)
-		Expect(process(source, target).Restart(ctx)).To(Succeed())
+		restart(ctx, process(source, target))
 		transfer, err := timeline.AwaitEnd(ctx, cluster.Client(), key)
 		Expect(err).NotTo(HaveOccurred())
 		switch ends {
@@ -64,7 +65,7 @@ var _ = DescribeTable("A clean restart stops no open stream, and no request fail
 	func(ctx SpecContext, name string, process func() *localcluster.Process) {
 		stream := newStream(ctx, "open-"+name)
 		run := startLoad(ctx, stream.Name)
-		Expect(process().Restart(ctx)).To(Succeed())
+		restart(ctx, process())
 		awaitAppends(ctx, run, 10)
 		tally := stopLoad(ctx, run)
 		Expect(tally.Clean()).To(BeTrue(), "%+v, failed requests: %v", tally, run.Faults())
@@ -92,6 +93,16 @@ var _ = It("A rolling restart of all agents, one after another, fails no request
 		Expect(tally.Clean()).To(BeTrue(), "%+v, failed requests: %v", tally, run.Faults())
 	}
 }, SpecTimeout(2*restartLimit))
+
+// restart ends a process and starts it again. Without API server or etcd nodes cannot renew their leases: the spec after this one finds that
+// they have.
+func restart(ctx context.Context, process *localcluster.Process) {
+	GinkgoHelper()
+	Expect(process.Restart(ctx)).To(Succeed())
+	if process == cluster.APIServer() || process == cluster.Etcd() {
+		DeferCleanup(func(ctx SpecContext) { Expect(cluster.AwaitRenewals(ctx, nodes...)).To(Succeed()) })
+	}
+}
 
 func cleanButForFailures(tally load.Tally) bool {
 	tally.Failed = 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -85,6 +86,34 @@ func (c *Cluster) AwaitNode(ctx context.Context, name string) error {
 		}
 		return nil
 	})
+}
+
+// AwaitRenewals waits until each node has renewed its lease and is taken for ready. While the API server was away the manager saw no renewal,
+// and may take nodes for dead right after it came back.
+func (c *Cluster) AwaitRenewals(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		before := ""
+		err := poll(ctx, "node "+name+" to renew its lease", startTimeout, func(ctx context.Context) error {
+			var lease coordinationv1.Lease
+			if err := c.client.Get(ctx, client.ObjectKey{Namespace: v1alpha1.NodeLeaseNamespace, Name: name}, &lease); err != nil {
+				return fmt.Errorf("reading it: %w", err)
+			}
+			if before == "" {
+				before = lease.ResourceVersion
+			}
+			if lease.ResourceVersion == before {
+				return errors.New("it is as it was")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := c.AwaitNode(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // InstallStreamshift installs everything that the components need but the webhook, which StartManager installs.

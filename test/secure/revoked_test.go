@@ -52,6 +52,7 @@ var _ = Describe("Rights", func() {
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(cluster.APIServer().Resume()).To(Succeed())
 			Expect(cluster.AwaitReady(ctx)).To(Succeed())
+			Expect(cluster.AwaitRenewals(ctx, "node-a", "node-b")).To(Succeed())
 		})
 		// Longer than an answer of the API server holds.
 		Consistently(ctx, func() error { return write(ctx, known) }).WithTimeout(validityOfAnswers).WithPolling(validityOfAnswers / 50).Should(Succeed())
